@@ -1,0 +1,96 @@
+// Gpu: owns a device and does the whole round trip: plans, uploads, runs, downloads, and falls back
+// to a lower tier when the device or a driver fails one. For tools, tests and first steps; an
+// application with a device of its own uses lanewise/vulkan.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanewise/caps.hpp"
+#include "lanewise/error.hpp"
+#include "lanewise/reduce.hpp"
+
+namespace lanewise {
+
+namespace vulkan {
+class Device;
+}
+
+struct GpuOptions {
+    // Index in Gpu::list(), or part of a device name, case ignored. Empty: LANEWISE_DEVICE where
+    // the environment sets it, else the best: discrete, integrated, virtual, CPU.
+    std::string device;
+    // Runs the self-test and uses what it leaves. Off: trusts the API.
+    bool probe = true;
+    // Core, synchronisation and GPU-assisted validation, where the layer is installed; each message
+    // goes to on_validation_message. An error when asked for and not there.
+    bool validation = false;
+    std::function<void(const std::string&)> on_validation_message;
+};
+
+struct GpuInfo {
+    std::uint32_t index = 0;
+    std::string name;
+    std::string driver;
+    std::string type;  // "discrete", "integrated", "virtual", "cpu", "other"
+};
+
+struct PassTime {
+    std::string name;
+    double nanoseconds = 0.0;  // by the device's timestamps; 0 where it has none
+};
+
+// What a run did.
+struct RunReport {
+    Plan plan;
+    std::vector<PassTime> passes;
+    std::vector<std::string> fallbacks;  // tiers that failed on the way, and why
+};
+
+// A reduction's result as bytes: the value (element 0), then for argmin and argmax the index.
+struct ReduceResult {
+    Scalar accumulator = Scalar::u32;
+    std::vector<std::byte> bytes;
+    RunReport report;
+};
+
+class Gpu {
+public:
+    static Result<Gpu> create(const GpuOptions& options = {});
+    // The devices here; empty when there is no Vulkan at all.
+    static Result<std::vector<GpuInfo>> list();
+
+    Gpu(Gpu&&) noexcept;
+    Gpu& operator=(Gpu&&) noexcept;
+    ~Gpu();
+
+    const GpuInfo& info() const;
+    // After the probe, where it ran.
+    const Caps& caps() const;
+    const vulkan::Device& device() const;
+
+    // desc.max_count is set from the data.
+    Result<ReduceResult> reduce(std::span<const std::byte> data, ReduceDesc desc);
+
+    // Reduces with the default accumulator where it is the element's own type.
+    Result<std::uint32_t> reduce(std::span<const std::uint32_t> data, Operator op = Operator::sum);
+    Result<std::int32_t> reduce(std::span<const std::int32_t> data, Operator op = Operator::sum);
+    Result<float> reduce(std::span<const float> data, Operator op = Operator::sum);
+    Result<std::uint64_t> reduce(std::span<const std::uint64_t> data, Operator op = Operator::sum);
+    Result<std::int64_t> reduce(std::span<const std::int64_t> data, Operator op = Operator::sum);
+    Result<double> reduce(std::span<const double> data, Operator op = Operator::sum);
+
+    struct State;
+
+private:
+    explicit Gpu(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace lanewise

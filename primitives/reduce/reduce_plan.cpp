@@ -1,0 +1,450 @@
+// Planner of reduce: pure arithmetic from Caps and ReduceDesc to a Plan.
+//
+//   one_workgroup    reduce_tiles (one workgroup) -> result
+//   last_workgroup   reduce_tiles -> partials; the last workgroup to finish -> result
+//   two_pass         reduce_tiles -> partials, reduce_partials (one workgroup) -> result
+// and before them, where the count is in a buffer, count_to_groups.
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+#include "lanewise/reduce.hpp"
+#include "primitives/reduce/reduce_policy.hpp"
+#include "src/core/arithmetic.hpp"
+#include "src/core/names.hpp"
+#include "src/core/passes.hpp"
+#include "src/core/tiers.hpp"
+
+namespace lanewise {
+namespace {
+
+constexpr detail::Names<ReduceStrategy, 3> kStrategyNames{
+    {{ReduceStrategy::one_workgroup, "one_workgroup"},
+     {ReduceStrategy::last_workgroup, "last_workgroup"},
+     {ReduceStrategy::two_pass, "two_pass"}}};
+
+// What the subgroup form of workgroup_reduce and workgroup_vlane call.
+constexpr std::uint32_t kOperations =
+    SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
+
+constexpr std::uint32_t kVectorBytes = 16;
+// Indirect arguments are held for every dispatch that max_count could take.
+constexpr std::uint32_t kMaxDispatches = 4096;
+
+tl::unexpected<Error> fail(ErrorCode code, std::string message) {
+    return tl::unexpected(Error{code, "reduce: " + std::move(message), {}});
+}
+
+// What kernels hold while they reduce: raw words, so that shuffles need no extended types.
+struct AccumulatorLayout {
+    bool float64 = false;          // arithmetic in 64-bit floats
+    std::uint32_t value_bits = 32;
+    std::uint32_t index_bits = 0;  // argmin and argmax
+
+    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }
+    std::string name() const {
+        std::string text = float64 ? "f64" : fmt::format("a{}", value_bits);
+        if (index_bits > 0) text += fmt::format("_i{}", index_bits);
+        return text;
+    }
+};
+
+bool wide_index(const ReduceDesc& desc) { return desc.max_count > (std::uint64_t{1} << 32); }
+
+AccumulatorLayout layout_of(const ReduceDesc& desc) {
+    AccumulatorLayout layout;
+    const Scalar accumulator = reduce_accumulator(desc);
+    layout.value_bits = 8 * size_of(accumulator);
+    if (is_arg(desc.op)) {
+        layout.value_bits = layout.index_bits = 8 * reduce_index_bytes(desc);
+        return layout;
+    }
+    // f64 elements are compared by their integer image; all else that ends in f64 computes in it.
+    const bool compares = desc.op == Operator::min || desc.op == Operator::max;
+    layout.float64 = accumulator == Scalar::f64 && !(compares && desc.element == Scalar::f64);
+    return layout;
+}
+
+// Empty when the operator and the accumulator suit the element.
+std::string mismatch(const ReduceDesc& desc) {
+    const bool bitwise = desc.op == Operator::bit_and || desc.op == Operator::bit_or ||
+                         desc.op == Operator::bit_xor;
+    if (bitwise && is_float(desc.element)) {
+        return fmt::format("operator {} needs integers, not {}", to_text(desc.op),
+                           to_text(desc.element));
+    }
+    if (!desc.accumulator) return {};
+    ReduceDesc plain = desc;
+    plain.accumulator.reset();
+    const Scalar narrow = reduce_accumulator(plain);
+    const Scalar wide = is_float(desc.element)            ? Scalar::f64
+                        : is_signed_integer(desc.element) ? Scalar::i64
+                                                          : Scalar::u64;
+    if (*desc.accumulator == narrow) return {};
+    if (is_arg(desc.op)) {
+        return fmt::format("{} of {} gives its value as {}, not {}", to_text(desc.op),
+                           to_text(desc.element), to_text(narrow), to_text(*desc.accumulator));
+    }
+    if (*desc.accumulator == wide) return {};
+    return fmt::format("{} accumulate in {} or {}, not {}", to_text(desc.element), to_text(narrow),
+                       to_text(wide), to_text(*desc.accumulator));
+}
+
+// The largest workgroup that the device allows, a power of two.
+std::uint32_t largest_workgroup(const Caps& caps) {
+    return std::bit_floor(
+        std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
+}
+
+// Words of workgroup memory of kernels/workgroup/reduce_*.glsl, in accumulators: the barrier form
+// holds every level of its tree, the pinned subgroup form a partial for each subgroup.
+std::uint32_t barrier_form_slots(std::uint32_t w) {
+    std::uint32_t slots = w;
+    for (std::uint32_t level = w / 8; level >= 1; level /= 8) slots += level;
+    return slots;
+}
+
+struct Cost {
+    std::uint32_t workgroup_memory = 0;  // bytes
+    std::uint32_t barriers = 0;          // of one workgroup_reduce
+};
+
+Cost workgroup_reduce_cost(Tier tier, std::uint32_t w, std::uint32_t subgroup_size,
+                           std::uint32_t accumulator_bytes) {
+    Cost cost;
+    if (tier == Tier::pinned) {
+        std::uint32_t partials = w / subgroup_size;
+        cost.workgroup_memory = partials * accumulator_bytes;
+        while (partials > 1) {
+            ++cost.barriers;
+            partials = static_cast<std::uint32_t>(detail::divide_up(partials, subgroup_size));
+        }
+        return cost;
+    }
+    cost.workgroup_memory = barrier_form_slots(w) * accumulator_bytes;
+    for (std::uint32_t level = w; level > 1; level = std::max(1u, level / 8)) ++cost.barriers;
+    return cost;
+}
+
+struct Shape {
+    ReducePolicy policy;
+    std::uint32_t subgroup_size = 0;  // pinned tier
+    Share share;
+    std::uint64_t scratch_bytes = 0;
+    std::uint64_t partials_offset = 0;  // in scratch, bytes
+    Launch launch;                      // of max_count
+    Cost cost;
+};
+
+std::uint32_t items_per_vector(const ReduceDesc& desc) {
+    return kVectorBytes / size_of(desc.element);
+}
+
+// Partials that uses of up to `count` items may write: monotone in count, as ceil(tiles /
+// tiles_per_group) is not.
+std::uint64_t partials_bound(const Share& share, std::uint64_t count) {
+    const Launch launch = share_out(share, count);
+    return std::max<std::uint64_t>(launch.groups, std::min(launch.tiles, share.max_groups));
+}
+
+// Everything that follows from a policy; an error where the device or the arithmetic forbids it.
+Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
+                       const ReducePolicy& policy, std::uint64_t count) {
+    const AccumulatorLayout layout = layout_of(desc);
+    const std::uint32_t w = policy.workgroup_size;
+    if (!std::has_single_bit(w) || w < 4 || w > 1024) {
+        return fail(ErrorCode::bad_argument,
+                    fmt::format("policy: workgroup_size {} is no power of two from 4 to 1024", w));
+    }
+    if (!std::has_single_bit(policy.vectors) || policy.vectors > 16) {
+        return fail(ErrorCode::bad_argument,
+                    fmt::format("policy: vectors {} is not 1, 2, 4, 8 or 16", policy.vectors));
+    }
+    if (policy.max_groups == 0) {
+        return fail(ErrorCode::bad_argument, "policy: max_groups is 0");
+    }
+    if (w > largest_workgroup(caps)) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("policy: workgroup_size {} is above the device's {} (invocations "
+                                "{}, size_x {})",
+                                w, largest_workgroup(caps), caps.limits.max_workgroup_invocations,
+                                caps.limits.max_workgroup_size_x));
+    }
+    if (policy.strategy == ReduceStrategy::last_workgroup && !caps.device_scope_barrier) {
+        return fail(ErrorCode::unsupported,
+                    "policy: last_workgroup needs a memory barrier of device scope; use two_pass");
+    }
+    Shape shape;
+    shape.policy = policy;
+    if (tier == Tier::pinned) {
+        shape.subgroup_size = detail::pinned_subgroup_size(caps.subgroup, w);
+        if (shape.subgroup_size == 0) {
+            return fail(ErrorCode::limit_exceeded,
+                        fmt::format("policy: no subgroup size from {} to {} divides workgroup_size "
+                                    "{} into at most {} subgroups",
+                                    caps.subgroup.min_size, caps.subgroup.max_size, w,
+                                    caps.subgroup.max_workgroup_subgroups));
+        }
+    }
+    shape.cost = workgroup_reduce_cost(tier, w, shape.subgroup_size, layout.bytes());
+    if (shape.cost.workgroup_memory > caps.limits.max_workgroup_memory) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("policy: workgroup_size {} needs {} bytes of workgroup memory, the "
+                                "device has {}",
+                                w, shape.cost.workgroup_memory, caps.limits.max_workgroup_memory));
+    }
+
+    Share& share = shape.share;
+    share.tile_items = w * policy.vectors * items_per_vector(desc);
+    share.max_groups = policy.strategy == ReduceStrategy::one_workgroup
+                           ? 1
+                           : std::min(policy.max_groups, caps.limits.max_groups_x);
+    // A single workgroup takes whatever there is; the rest keep to the bound of one dispatch.
+    if (policy.strategy != ReduceStrategy::one_workgroup && policy.max_items_per_dispatch > 0) {
+        share.max_tiles_per_dispatch = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+            policy.max_items_per_dispatch / share.tile_items, 1, ~0u));
+    }
+    if (detail::divide_up(count, share.tile_items) > ~0u) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("max_count {} makes more than 2^32 - 1 tiles of {} items", count,
+                                share.tile_items));
+    }
+    shape.launch = share_out(share, count);
+    if (shape.launch.dispatches > kMaxDispatches) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("max_count {} takes {} dispatches, the limit is {}: raise "
+                                "max_items_per_dispatch",
+                                count, shape.launch.dispatches, kMaxDispatches));
+    }
+    shape.partials_offset = detail::scratch_header_bytes(shape.launch.dispatches);
+    shape.scratch_bytes = shape.partials_offset;
+    if (policy.strategy != ReduceStrategy::one_workgroup) {
+        shape.scratch_bytes += partials_bound(share, count) * layout.bytes();
+    }
+    shape.scratch_bytes = detail::round_up(shape.scratch_bytes, detail::kScratchAlignment);
+    return shape;
+}
+
+// The table's policy as this device can run it.
+ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReducePolicy policy) {
+    policy.workgroup_size = std::min(policy.workgroup_size, largest_workgroup(caps));
+    if (tier == Tier::pinned) {
+        const std::uint64_t most = std::uint64_t{caps.subgroup.max_size} *
+                                   std::max(1u, caps.subgroup.max_workgroup_subgroups);
+        policy.workgroup_size = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(policy.workgroup_size, std::bit_floor(most)));
+        policy.workgroup_size = std::max(policy.workgroup_size, caps.subgroup.min_size);
+    }
+    const std::uint32_t accumulator_bytes = layout_of(desc).bytes();
+    while (policy.workgroup_size > 4 &&
+           barrier_form_slots(policy.workgroup_size) * accumulator_bytes >
+               caps.limits.max_workgroup_memory) {
+        policy.workgroup_size /= 2;
+    }
+    if (policy.strategy == ReduceStrategy::last_workgroup && !caps.device_scope_barrier) {
+        policy.strategy = ReduceStrategy::two_pass;
+    }
+    return policy;
+}
+
+// Scratch is monotone in max_count although the policy changes with it: the most that the default
+// policies of all smaller inputs would take.
+std::uint64_t monotone_scratch_bytes(const Caps& caps, const ReduceDesc& desc, Tier tier,
+                                     std::uint64_t own_bytes) {
+    std::uint64_t bytes = own_bytes;
+    for (const detail::ReducePolicyRow& row : detail::reduce_policy_rows(caps, tier)) {
+        const std::uint64_t row_count = row.max_bytes / size_of(desc.element);
+        if (row_count >= desc.max_count) break;
+        const auto shape =
+            shape_of(caps, desc, tier, fitted(caps, desc, tier, row.policy), row_count);
+        if (shape) bytes = std::max(bytes, shape->scratch_bytes);
+    }
+    return bytes;
+}
+
+Result<Addressing> choose_addressing(const Caps& caps, const ReduceDesc& desc,
+                                     std::uint64_t input_bytes) {
+    const bool fits = input_bytes <= caps.limits.max_storage_range &&
+                      desc.max_count <= std::uint64_t{~0u};
+    const Addressing wanted =
+        desc.addressing.value_or(fits ? Addressing::descriptor : Addressing::device_address);
+    if (wanted == Addressing::device_address && !caps.device_addresses) {
+        if (desc.addressing) {
+            return fail(ErrorCode::unsupported,
+                        "device addresses are not enabled on this device (bufferDeviceAddress)");
+        }
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("{} items of {} are {} bytes, above max_storage_range {}; enable "
+                                "bufferDeviceAddress or reduce in parts",
+                                desc.max_count, to_text(desc.element), input_bytes,
+                                caps.limits.max_storage_range));
+    }
+    if (wanted == Addressing::descriptor && !fits) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("{} items of {} are {} bytes, above what one descriptor reaches "
+                                "(max_storage_range {}); use device addresses",
+                                desc.max_count, to_text(desc.element), input_bytes,
+                                caps.limits.max_storage_range));
+    }
+    return wanted;
+}
+
+std::uint32_t element_kind(Scalar element) {
+    if (is_float(element)) return 2;
+    return is_signed_integer(element) ? 1 : 0;
+}
+
+}  // namespace
+
+Scalar reduce_accumulator(const ReduceDesc& desc) {
+    if (desc.accumulator) return *desc.accumulator;
+    switch (desc.element) {
+        case Scalar::u8:
+        case Scalar::u16: return Scalar::u32;
+        case Scalar::i8:
+        case Scalar::i16: return Scalar::i32;
+        case Scalar::f16: return Scalar::f32;
+        default: return desc.element;
+    }
+}
+
+std::uint32_t reduce_index_bytes(const ReduceDesc& desc) {
+    return size_of(reduce_accumulator(desc)) == 8 || wide_index(desc) ? 8 : 4;
+}
+
+std::uint32_t reduce_result_bytes(const ReduceDesc& desc) {
+    return is_arg(desc.op) ? 2 * reduce_index_bytes(desc) : size_of(reduce_accumulator(desc));
+}
+
+ReducePolicy reduce_policy(const Caps& caps, const ReduceDesc& desc, Tier tier) {
+    const auto rows = detail::reduce_policy_rows(caps, tier);
+    // The last row's bound is the largest number, so a row is always found. Saturating: a count
+    // whose bytes pass 2^64 is refused elsewhere.
+    const std::uint64_t element_bytes = size_of(desc.element);
+    const std::uint64_t bytes = desc.max_count > ~std::uint64_t{0} / element_bytes
+                                    ? ~std::uint64_t{0}
+                                    : desc.max_count * element_bytes;
+    const auto row = std::ranges::find_if(
+        rows, [&](const detail::ReducePolicyRow& r) { return bytes <= r.max_bytes; });
+    return fitted(caps, desc, tier, row->policy);
+}
+
+Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
+    if (std::string why = mismatch(desc); !why.empty()) {
+        return fail(ErrorCode::bad_argument, std::move(why));
+    }
+    const std::uint64_t element_bytes = size_of(desc.element);
+    if (desc.max_count > (std::uint64_t{1} << 48)) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("max_count {} is above 2^48", desc.max_count));
+    }
+    const AccumulatorLayout layout = layout_of(desc);
+    if (layout.float64 && !caps.types.float64) {
+        return fail(ErrorCode::unsupported,
+                    fmt::format("{} of {} into f64 needs shaderFloat64, which this device lacks",
+                                to_text(desc.op), to_text(desc.element)));
+    }
+    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
+        caps.limits.max_groups_x == 0) {
+        return fail(ErrorCode::unsupported, "this device runs no usable compute workgroups");
+    }
+    const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
+    if (!choice) return tl::unexpected(choice.error());
+    const Tier tier = choice->tier;
+
+    const std::uint64_t input_bytes =
+        std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
+    const auto addressing = choose_addressing(caps, desc, input_bytes);
+    if (!addressing) return tl::unexpected(addressing.error());
+
+    const ReducePolicy policy = desc.policy.value_or(reduce_policy(caps, desc, tier));
+    const auto shape = shape_of(caps, desc, tier, policy, desc.max_count);
+    if (!shape) return tl::unexpected(shape.error());
+
+    Plan plan;
+    plan.primitive = "reduce";
+    plan.summary = fmt::format("{} of {} into {}", to_text(desc.op), to_text(desc.element),
+                               to_text(reduce_accumulator(desc)));
+    plan.tier = tier;
+    plan.reason = choice->reason;
+    plan.policy = to_text(policy);
+    plan.addressing = *addressing;
+    plan.max_count = desc.max_count;
+    plan.element_bytes = size_of(desc.element);
+    plan.share = shape->share;
+    plan.indirect_offset = detail::kParameterBytes;
+
+    const bool by_address = *addressing == Addressing::device_address;
+    const std::uint32_t usage =
+        by_address ? +BufferUsage::device_address : +BufferUsage::storage;
+    const std::uint32_t alignment =
+        by_address ? kVectorBytes : std::max(kVectorBytes, caps.limits.storage_offset_alignment);
+    const std::uint64_t scratch_bytes =
+        desc.policy ? shape->scratch_bytes
+                    : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
+    plan.arguments = {
+        {Role::input, input_bytes, alignment, usage, Access::read},
+        {Role::output, reduce_result_bytes(desc), alignment, usage, Access::write},
+        {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
+         Access::read_write}};
+    const bool last_workgroup = policy.strategy == ReduceStrategy::last_workgroup;
+    if (last_workgroup) plan.state_bytes = 4;
+
+    const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
+    const auto make_pass = [&](const char* name, const std::string& types) {
+        Pass pass;
+        pass.name = name;
+        pass.kernel =
+            fmt::format("{}.{}.{}.{}", name, to_text(form), types, to_text(*addressing));
+        pass.form = form;
+        pass.workgroup_size = policy.workgroup_size;
+        pass.required_subgroup_size = shape->subgroup_size;
+        pass.full_subgroups = tier == Tier::pinned;
+        pass.constants = {
+            {0, "workgroup_size", policy.workgroup_size},
+            {1, "vectors", policy.vectors},
+            {2, "op", static_cast<std::uint32_t>(desc.op)},
+            {3, "element_kind", element_kind(desc.element)},
+            {4, "element_bits", static_cast<std::uint32_t>(8 * element_bytes)},
+            {5, "strategy", static_cast<std::uint32_t>(policy.strategy)},
+            {6, "partials_offset", static_cast<std::uint32_t>(shape->partials_offset / 4)},
+            {7, "subgroup_size", shape->subgroup_size},
+            {8, "full_subgroups", tier == Tier::pinned ? 1u : 0u}};
+        pass.waits = true;
+        pass.workgroup_memory = shape->cost.workgroup_memory;
+        pass.barriers = shape->cost.barriers;
+        return pass;
+    };
+
+    plan.passes.push_back(
+        detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
+    Pass tiles = make_pass("reduce_tiles",
+                           fmt::format("e{}_{}", 8 * element_bytes, layout.name()));
+    // Strategies without state bind scratch in its place: the kernel does not touch it.
+    tiles.bindings = {Role::input, Role::output, Role::scratch,
+                      last_workgroup ? Role::state : Role::scratch};
+    tiles.groups = Groups::share;
+    plan.passes.push_back(std::move(tiles));
+    if (policy.strategy == ReduceStrategy::two_pass) {
+        Pass partials = make_pass("reduce_partials", layout.name());
+        partials.bindings = {Role::scratch, Role::output};
+        partials.groups = Groups::one;
+        plan.passes.push_back(std::move(partials));
+    }
+    return plan;
+}
+
+const char* to_text(ReduceStrategy strategy) { return detail::name_of(kStrategyNames, strategy); }
+
+std::optional<ReduceStrategy> reduce_strategy_from_text(std::string_view text) {
+    return detail::value_of(kStrategyNames, text);
+}
+
+std::string to_text(const ReducePolicy& policy) {
+    return fmt::format("{}, workgroup_size {}, vectors {}, max_groups {}, max_items_per_dispatch {}",
+                       to_text(policy.strategy), policy.workgroup_size, policy.vectors,
+                       policy.max_groups, policy.max_items_per_dispatch);
+}
+
+}  // namespace lanewise
