@@ -17,31 +17,37 @@ struct ReducePolicyRow {
 constexpr std::uint64_t operator""_KiB(unsigned long long n) { return n << 10; }
 constexpr std::uint64_t operator""_MiB(unsigned long long n) { return n << 20; }
 
-// GPUs. Measured on an H200 (driver 580.159, u32 sum, 2026-11-29), time of one use including its
-// barrier, beside the other strategy at the same size; an empty dispatch and its barrier take
-// 1.54 us there:
-//   2^16 items: one workgroup 3.61 us, last_workgroup 4.04
-//   2^18: last_workgroup 4.23, two_pass 5.19      2^20: 4.71, 5.60      2^22: 6.18, 7.06
-//   2^24: 19.34, 20.55                            2^28: 237.9, 239.4
+// GPUs. Measured on an H200 (driver 580.159, u32 sum, 2026-11-29) with prototypes of these kernels:
+// time of one use, its barrier included; an empty dispatch and its barrier take 1.54 us there.
+//   items   one workgroup   last_workgroup   two_pass
+//   2^12    2.52 us         3.36
+//   2^16    3.61            3.40
+//   2^18                    3.61             5.2
+//   2^20                    4.11             5.6
+//   2^22                    5.74             7.1
+//   2^24                    19.3             20.6
+//   2^28                    237.9            239.4
 // More workgroups than these gain nothing; fewer lose bandwidth above 2^24.
 inline constexpr ReducePolicyRow kGpuReducePolicies[] = {
     {16_KiB, {ReduceStrategy::one_workgroup, 256, 4, 1}},
     {64_KiB, {ReduceStrategy::one_workgroup, 512, 8, 1}},
-    {256_KiB, {ReduceStrategy::one_workgroup, 1024, 16, 1}},
-    {1_MiB, {ReduceStrategy::last_workgroup, 256, 4, 64}},
-    {8_MiB, {ReduceStrategy::last_workgroup, 256, 8, 128}},
-    {32_MiB, {ReduceStrategy::last_workgroup, 512, 4, 256}},
-    {128_MiB, {ReduceStrategy::last_workgroup, 512, 4, 512}},
-    {~std::uint64_t{0}, {ReduceStrategy::last_workgroup, 1024, 4, 4096}},
+    {256_KiB, {ReduceStrategy::last_workgroup, 256, 4, 16}},
+    {1_MiB, {ReduceStrategy::last_workgroup, 256, 8, 32}},
+    {4_MiB, {ReduceStrategy::last_workgroup, 256, 8, 128}},
+    {16_MiB, {ReduceStrategy::last_workgroup, 512, 16, 128}},
+    {128_MiB, {ReduceStrategy::last_workgroup, 512, 8, 256}},
+    {~std::uint64_t{0}, {ReduceStrategy::last_workgroup, 1024, 8, 4096}},
 };
 
 // The barrier tier prefers smaller workgroups: its levels cost more as W grows.
+//   2^16 4.20 us, 2^18 4.40, 2^20 4.92, 2^22 6.43, 2^24 20.1
 inline constexpr ReducePolicyRow kGpuBarrierReducePolicies[] = {
-    {16_KiB, {ReduceStrategy::one_workgroup, 256, 4, 1}},
-    {256_KiB, {ReduceStrategy::one_workgroup, 512, 16, 1}},
-    {1_MiB, {ReduceStrategy::last_workgroup, 256, 4, 64}},
-    {8_MiB, {ReduceStrategy::last_workgroup, 256, 8, 128}},
-    {128_MiB, {ReduceStrategy::last_workgroup, 256, 4, 512}},
+    {16_KiB, {ReduceStrategy::one_workgroup, 128, 4, 1}},
+    {64_KiB, {ReduceStrategy::one_workgroup, 256, 8, 1}},
+    {256_KiB, {ReduceStrategy::last_workgroup, 128, 4, 32}},
+    {1_MiB, {ReduceStrategy::last_workgroup, 128, 8, 64}},
+    {4_MiB, {ReduceStrategy::last_workgroup, 128, 16, 128}},
+    {128_MiB, {ReduceStrategy::last_workgroup, 128, 16, 512}},
     {~std::uint64_t{0}, {ReduceStrategy::last_workgroup, 512, 8, 4096}},
 };
 
