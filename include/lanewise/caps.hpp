@@ -138,7 +138,7 @@ const char* to_text(Api api);
 const char* to_text(Tier tier);
 const char* to_text(ForwardProgress progress);
 const char* to_text(ProbeState state);
-// "basic vote arithmetic …", or "none".
+// "basic vote arithmetic ...", or "none".
 std::string operations_to_text(std::uint32_t operations);
 std::string stages_to_text(std::uint32_t stages);
 

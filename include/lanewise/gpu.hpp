@@ -21,6 +21,9 @@ namespace lanewise {
 namespace vulkan {
 class Device;
 }
+namespace detail {
+struct GpuAccess;
+}
 
 struct GpuOptions {
     // Index in Gpu::list(), or part of a device name, case ignored. Empty: LANEWISE_DEVICE where
@@ -89,6 +92,7 @@ public:
     struct State;
 
 private:
+    friend struct detail::GpuAccess;
     explicit Gpu(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

@@ -36,7 +36,7 @@ bool is_signed_integer(Scalar scalar);
 // argmin and argmax, whose result is an index.
 bool is_arg(Operator op);
 
-// "u8" … "f64".
+// "u8" ... "f64".
 const char* to_text(Scalar scalar);
 // "sum", "product", "min", "max", "and", "or", "xor", "argmin", "argmax".
 const char* to_text(Operator op);

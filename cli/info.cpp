@@ -1,0 +1,229 @@
+// lanewise info: the devices here, their subgroups, and the tier that each primitive takes on them.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "cli/output.hpp"
+#include "lanewise/reduce.hpp"
+
+namespace lanewise::cli {
+namespace {
+
+struct InfoOptions : CommonOptions {
+    bool caps_json = false;
+};
+
+struct TierAnswer {
+    Tier tier = Tier::barrier;
+    bool possible = false;
+    std::string reason;
+};
+
+struct PrimitiveAnswer {
+    std::string primitive;
+    std::optional<Plan> chosen;
+    std::string failure;  // where no tier works
+    std::vector<TierAnswer> tiers;
+};
+
+// A representative request of each primitive, planned freely and with every tier forced.
+std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
+    PrimitiveAnswer answer;
+    answer.primitive = "reduce";
+    ReduceDesc desc;
+    desc.max_count = std::uint64_t{1} << 20;
+    if (const auto plan = plan_reduce(caps, desc)) {
+        answer.chosen = *plan;
+    } else {
+        answer.failure = plan.error().message;
+    }
+    for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
+        desc.tier = tier;
+        const auto plan = plan_reduce(caps, desc);
+        answer.tiers.push_back(
+            {tier, plan.has_value(), plan ? plan->reason : plan.error().message});
+    }
+    return {answer};
+}
+
+const char* yes_no(bool value) { return value ? "yes" : "no"; }
+
+std::string present(std::initializer_list<std::pair<bool, const char*>> facts) {
+    std::string text;
+    for (const auto& [is_present, name] : facts) {
+        if (!is_present) continue;
+        if (!text.empty()) text += ' ';
+        text += name;
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (unit + 1 < kUnits.size() && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+void print_subgroups(const SubgroupCaps& subgroup) {
+    if (subgroup.operations == 0 && subgroup.size == 0) {
+        print("  subgroups      none\n");
+        return;
+    }
+    print(fmt::format("  subgroup size  {} reported, {} to {} possible; the shader's built-in {}\n",
+                      subgroup.size, subgroup.min_size, subgroup.max_size,
+                      subgroup.size_is_true ? "is the true one"
+                                            : "repeats the reported one, true or not"));
+    print(fmt::format("  required size  {}\n",
+                      subgroup.required_size_stages == 0
+                          ? "cannot be required"
+                          : fmt::format("in {}; {} subgroups per workgroup at most",
+                                        stages_to_text(subgroup.required_size_stages),
+                                        subgroup.max_workgroup_subgroups)));
+    print(fmt::format("  full subgroups {}\n",
+                      subgroup.full_subgroups ? "can be required" : "cannot be required"));
+    print(fmt::format("  operations     {}\n", operations_to_text(subgroup.operations)));
+    print(fmt::format("  in stages      {}\n", stages_to_text(subgroup.stages)));
+    print(fmt::format("  on 8, 16, 64 bit types: {}\n", yes_no(subgroup.extended_types)));
+}
+
+void print_device(const GpuInfo& info, const Caps& caps) {
+    const Limits& limits = caps.limits;
+    print(fmt::format("{}  {} ({})\n", info.index, info.name, info.type));
+    print(fmt::format("  driver         {}; Vulkan {}.{}\n", caps.driver, caps.api_version_major,
+                      caps.api_version_minor));
+    print_subgroups(caps.subgroup);
+    print(fmt::format("  self-test      {}{}{}\n", to_text(caps.probe),
+                      caps.probe_report.empty() ? "" : ": ", caps.probe_report));
+    print(fmt::format("  workgroups     {} invocations at most ({} in x), {} of workgroup memory\n",
+                      limits.max_workgroup_invocations, limits.max_workgroup_size_x,
+                      bytes_text(limits.max_workgroup_memory)));
+    print(fmt::format("  dispatches     {} x {} x {} workgroups\n", limits.max_groups_x,
+                      limits.max_groups_y, limits.max_groups_z));
+    print(fmt::format("  buffers        {} per stage of {} each, offsets by {}{}{}\n",
+                      limits.max_storage_buffers, bytes_text(limits.max_storage_range),
+                      limits.storage_offset_alignment,
+                      caps.device_addresses ? "; device addresses" : "",
+                      caps.push_descriptors ? "; push descriptors" : ""));
+    print(fmt::format("  types          {}\n", present({{caps.types.int64, "int64"},
+                                                        {caps.types.float64, "float64"},
+                                                        {caps.types.float16, "float16"},
+                                                        {caps.types.int8, "int8"},
+                                                        {caps.types.int16, "int16"},
+                                                        {caps.types.storage8, "storage8"},
+                                                        {caps.types.storage16, "storage16"}})));
+    print(fmt::format("  memory model   {}; device-scope barrier: {}; 64-bit atomics: {}\n",
+                      yes_no(caps.memory_model), yes_no(caps.device_scope_barrier),
+                      yes_no(caps.int64_atomics)));
+    print(fmt::format("  progress       {} (a waiting workgroup lets others run)\n",
+                      to_text(caps.forward_progress)));
+    print(fmt::format("  timestamps     {}\n",
+                      caps.timestamps ? fmt::format("every {} ns", caps.timestamp_period_ns)
+                                      : "none"));
+    print("  tiers\n");
+    for (const PrimitiveAnswer& answer : ask_planners(caps)) {
+        print(fmt::format("    {:<12} {}\n", answer.primitive,
+                          answer.chosen ? fmt::format("{}: {}", to_text(answer.chosen->tier),
+                                                      answer.chosen->reason)
+                                        : answer.failure));
+        for (const TierAnswer& tier : answer.tiers) {
+            const bool is_chosen = answer.chosen && answer.chosen->tier == tier.tier;
+            if (is_chosen) continue;
+            print(fmt::format("    {:<12}   {}: {}\n", "", to_text(tier.tier),
+                              tier.possible ? "possible when forced" : tier.reason));
+        }
+    }
+}
+
+Json device_json(const GpuInfo& info, const Caps& caps) {
+    Json json{{"index", info.index},
+              {"name", info.name},
+              {"type", info.type},
+              {"driver", info.driver},
+              {"caps", Json::parse(caps_to_json(caps))}};
+    json["primitives"] = Json::object();
+    for (const PrimitiveAnswer& answer : ask_planners(caps)) {
+        Json primitive;
+        if (answer.chosen) {
+            primitive = Json{{"tier", to_text(answer.chosen->tier)},
+                             {"reason", answer.chosen->reason},
+                             {"policy", answer.chosen->policy}};
+        } else {
+            primitive = Json{{"tier", nullptr}, {"reason", answer.failure}};
+        }
+        primitive["tiers"] = Json::array();
+        for (const TierAnswer& tier : answer.tiers) {
+            primitive["tiers"].push_back({{"tier", to_text(tier.tier)},
+                                          {"possible", tier.possible},
+                                          {"reason", tier.reason}});
+        }
+        json["primitives"][answer.primitive] = std::move(primitive);
+    }
+    return json;
+}
+
+Status print_caps(const InfoOptions& options) {
+    const auto gpu = Gpu::create(options.gpu());
+    if (!gpu) return fail(gpu.error());
+    print(caps_to_json(gpu->caps()));
+    print("\n");
+    return Status::good;
+}
+
+Status run_info(const InfoOptions& options) {
+    if (options.caps_json) return print_caps(options);
+    std::vector<std::string> wanted;
+    if (!options.device.empty()) {
+        wanted.push_back(options.device);
+    } else {
+        const auto infos = Gpu::list();
+        if (!infos) return fail(infos.error());
+        for (const GpuInfo& info : *infos) wanted.push_back(std::to_string(info.index));
+        if (infos->empty()) {
+            return fail(Status::failed,
+                        "no Vulkan device here; install a driver, for instance Mesa's CPU driver "
+                        "(mesa-vulkan-drivers)");
+        }
+    }
+    Json devices = Json::array();
+    Status status = Status::good;
+    for (const std::string& device : wanted) {
+        GpuOptions gpu_options;
+        gpu_options.device = device;
+        const auto gpu = Gpu::create(gpu_options);
+        if (!gpu) {
+            // The other devices are still worth showing.
+            status = fail(options.device.empty() ? Status::failed : status_of(gpu.error().code),
+                          fmt::format("device {}: {}", device, gpu.error().message));
+            continue;
+        }
+        if (options.json) {
+            devices.push_back(device_json(gpu->info(), gpu->caps()));
+        } else {
+            print_device(gpu->info(), gpu->caps());
+        }
+    }
+    if (options.json) print_json(Json{{"devices", std::move(devices)}});
+    return status;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+    auto options = std::make_shared<InfoOptions>();
+    CLI::App* verb = app.add_subcommand(
+        "info", "the devices here, their subgroups, and the tier each primitive takes");
+    CLI::Option* caps = verb->add_flag("--caps-json", options->caps_json,
+                                       "print one device's capabilities, for `lanewise plan --caps`");
+    add_api_option(*verb, *options);
+    add_device_option(*verb, *options);
+    add_json_option(*verb, *options);
+    verb->get_option("--json")->excludes(caps);
+    verb->callback([options, &action] { action = [options] { return run_info(*options); }; });
+}
+
+}  // namespace lanewise::cli

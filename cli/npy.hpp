@@ -1,0 +1,43 @@
+// NumPy .npy files of one dimension: format version 1 to 3, little-endian, C order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "lanewise/error.hpp"
+#include "lanewise/operators.hpp"
+
+namespace lanewise::cli {
+
+struct NpyHeader {
+    Scalar element = Scalar::u32;
+    std::uint64_t count = 0;
+    std::uint64_t data_offset = 0;  // bytes before the first element
+};
+
+struct NpyArray {
+    Scalar element = Scalar::u32;
+    std::uint64_t count = 0;
+    std::vector<std::byte> data;
+};
+
+// The most bytes that the start of a file, data excluded, may have.
+inline constexpr std::size_t kNpyMaxHeader = 12 + 65535;
+
+// `start` is the first min(file_bytes, kNpyMaxHeader) bytes of a file of file_bytes bytes. Any
+// input is safe. The elements end where the file does, or it is an error.
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64_t file_bytes);
+
+Result<NpyArray> read_npy(const std::filesystem::path& path);
+
+// The header that stands before `count` elements: version 1, padded to a multiple of 64 bytes.
+std::vector<std::byte> make_npy_header(Scalar element, std::uint64_t count);
+
+// The file appears whole or not at all. Precondition: data holds whole elements.
+Result<void> write_npy(const std::filesystem::path& path, Scalar element,
+                       std::span<const std::byte> data);
+
+}  // namespace lanewise::cli

@@ -1,0 +1,168 @@
+// lanewise plan: what would run, for a device here or a described one.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/files.hpp"
+#include "cli/output.hpp"
+#include "lanewise/plan.hpp"
+#include "lanewise/reduce.hpp"
+#include "src/core/kernel_catalogue.hpp"
+
+namespace lanewise::cli {
+namespace {
+
+struct PlanOptions : CommonOptions {
+    std::string caps_file;
+    std::string element = "u32";
+    std::string op = "sum";
+    std::string count = "2^24";
+    std::string accumulator;
+    std::string determinism = to_text(Determinism::run_to_run);
+    std::string addressing;
+    std::string emit;
+    std::string output;
+    std::string pass;
+};
+
+Result<Caps> caps_of(const PlanOptions& options) {
+    if (options.caps_file.empty()) {
+        auto gpu = Gpu::create(options.gpu());
+        if (!gpu) return tl::unexpected(gpu.error());
+        return gpu->caps();
+    }
+    const auto text = read_text_file(options.caps_file);
+    if (!text) return tl::unexpected(text.error());
+    auto caps = caps_from_json(*text);
+    if (!caps) {
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("{}: {}", options.caps_file, caps.error().message), nullptr});
+    }
+    return caps;
+}
+
+Result<Plan> plan_of(const Caps& caps, const PlanOptions& options) {
+    ReduceDesc desc;
+    desc.element = *scalar_from_text(options.element);
+    desc.op = *operator_from_text(options.op);
+    desc.max_count = *parse_count(options.count);
+    if (!options.accumulator.empty()) desc.accumulator = scalar_from_text(options.accumulator);
+    if (options.determinism == to_text(Determinism::unordered)) {
+        desc.determinism = Determinism::unordered;
+    }
+    desc.tier = options.forced_tier();
+    for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
+        if (options.addressing == to_text(addressing)) desc.addressing = addressing;
+    }
+    return plan_reduce(caps, desc);
+}
+
+// SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
+std::uint32_t newest_spirv(const Caps& caps) {
+    const bool has_1_6 = caps.api_version_major > 1 ||
+                         (caps.api_version_major == 1 && caps.api_version_minor >= 3);
+    return has_1_6 ? 0x00010600 : 0x00010300;
+}
+
+Status emit_spirv(const Caps& caps, const Plan& plan, const PlanOptions& options) {
+    std::vector<std::string> names;
+    const Pass* chosen = nullptr;
+    for (const Pass& pass : plan.passes) {
+        names.push_back(pass.name);
+        if (pass.name == options.pass) chosen = &pass;
+    }
+    if (options.pass.empty() && plan.passes.size() == 1) chosen = plan.passes.data();
+    if (chosen == nullptr) {
+        return fail(Status::usage,
+                    fmt::format("{}; choose one with --pass: {}",
+                                options.pass.empty() ? "the plan has several passes"
+                                                     : "the plan has no pass " + options.pass,
+                                fmt::join(names, ", ")));
+    }
+    const detail::KernelModule* module = detail::find_kernel(chosen->kernel, newest_spirv(caps));
+    if (module == nullptr) {
+        return fail(Status::failed, fmt::format("this build has no kernel {}", chosen->kernel));
+    }
+    const auto written = write_whole_file(options.output, {std::as_bytes(module->words)});
+    if (!written) return fail(Status::failed, written.error().message);
+    note(options.quiet, fmt::format("lanewise: wrote {} ({} bytes of SPIR-V {}.{}) to {}",
+                                    chosen->kernel, module->words.size_bytes(),
+                                    module->spirv_version >> 16 & 0xff,
+                                    module->spirv_version >> 8 & 0xff, options.output));
+    return Status::good;
+}
+
+Status run_plan(const PlanOptions& options) {
+    if (options.emit.empty() != options.output.empty()) {
+        return fail(Status::usage, "--emit and -o go together: give both, or none to print the plan");
+    }
+    if (!options.pass.empty() && options.emit.empty()) {
+        return fail(Status::usage, "--pass chooses what --emit writes: give --emit spirv, too");
+    }
+    const auto caps = caps_of(options);
+    if (!caps) return fail(caps.error());
+    const auto plan = plan_of(*caps, options);
+    if (!plan) return fail(plan.error());
+    if (!options.emit.empty()) return emit_spirv(*caps, *plan, options);
+    if (options.json) {
+        print_json(Json::parse(plan_to_json(*plan)));
+    } else {
+        print(to_text(*plan));
+    }
+    return Status::good;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& action) {
+    auto options = std::make_shared<PlanOptions>();
+    CLI::App* verb = app.add_subcommand("plan", "what a primitive would run, and its kernels");
+    CLI::App* reduce = verb->add_subcommand("reduce", "one value from an array");
+    verb->require_subcommand(0, 1);
+    verb->callback([verb, &action] {
+        if (verb->get_subcommands().empty()) {
+            action = [] {
+                return fail(Status::usage,
+                            "plan: a primitive is missing; see lanewise plan --help");
+            };
+        }
+    });
+    CLI::Option* caps = reduce->add_option(
+        "--caps", options->caps_file,
+        "plan for the device that this file describes (`lanewise info --caps-json` writes one)");
+    reduce->add_option("--type", options->element, "type of the elements")
+        ->check(one_of(scalar_words()))
+        ->capture_default_str();
+    reduce->add_option("--op", options->op, "operator")
+        ->check(one_of(operator_words()))
+        ->capture_default_str();
+    reduce->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return parse_count(text) ? std::string()
+                                         : "'" + text + "' is no number of items, nor a power as 2^20";
+            },
+            "", ""))
+        ->capture_default_str();
+    reduce->add_option("--accumulate", options->accumulator, "type in which to add up")
+        ->check(one_of(scalar_words()));
+    reduce->add_option("--determinism", options->determinism, "run_to_run or unordered")
+        ->check(one_of({to_text(Determinism::run_to_run), to_text(Determinism::unordered)}))
+        ->capture_default_str();
+    reduce->add_option("--addressing", options->addressing, "descriptor or device_address")
+        ->check(one_of({to_text(Addressing::descriptor), to_text(Addressing::device_address)}));
+    reduce->add_option("--emit", options->emit, "write a pass's kernel: spirv")
+        ->check(one_of({"spirv"}));
+    reduce->add_option("--pass", options->pass, "the pass whose kernel to write");
+    reduce->add_option("-o,--output", options->output, "file for --emit");
+    add_api_option(*reduce, *options);
+    add_device_option(*reduce, *options);
+    reduce->get_option("--device")->excludes(caps);
+    add_tier_option(*reduce, *options);
+    add_json_option(*reduce, *options);
+    add_quiet_option(*reduce, *options);
+    reduce->callback([options, &action] { action = [options] { return run_plan(*options); }; });
+}
+
+}  // namespace lanewise::cli

@@ -1,0 +1,87 @@
+# The CPU drivers that GPU tests run on, and how a test is registered on each.
+
+find_file(LANEWISE_SWIFTSHADER_LIBRARY libvk_swiftshader.so
+    PATHS /usr/lib/chromium /usr/lib/chromium-browser NO_DEFAULT_PATH)
+file(GLOB lavapipe_icd /usr/share/vulkan/icd.d/lvp_icd*.json)
+if(NOT lavapipe_icd)
+    message(FATAL_ERROR "Mesa's lavapipe is missing: install mesa-vulkan-drivers")
+endif()
+list(GET lavapipe_icd 0 lavapipe_icd)
+if(NOT LANEWISE_SWIFTSHADER_LIBRARY)
+    message(FATAL_ERROR "SwiftShader is missing: install chromium, whose package holds it")
+endif()
+
+# Chromium's own file names the library relative to its folder, which the loader does not accept here.
+set(swiftshader_icd ${PROJECT_BINARY_DIR}/icd/swiftshader_icd.json)
+file(CONFIGURE OUTPUT ${swiftshader_icd} @ONLY CONTENT
+[[{"file_format_version": "1.0.0",
+ "ICD": {"library_path": "@LANEWISE_SWIFTSHADER_LIBRARY@", "api_version": "1.1.0"}}
+]])
+
+# The number is the subgroup size that the device reports. lavapipe takes it from the width in bits of
+# the vectors that it makes; above 512 only the first 16 lanes really run (Mesa 22.3): devices that
+# lie, for the tests of the probe.
+set(lanewise_device_lavapipe4 ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=128)
+set(lanewise_device_lavapipe8 ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=256)
+set(lanewise_device_lavapipe16 ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=512)
+set(lanewise_device_lavapipe32lie ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=1024)
+set(lanewise_device_lavapipe64lie ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=2048)
+set(lanewise_device_swiftshader4 ${swiftshader_icd})
+
+set(LANEWISE_HONEST_DEVICES lavapipe4 lavapipe8 lavapipe16 swiftshader4)
+set(LANEWISE_LYING_DEVICES lavapipe32lie lavapipe64lie)
+set(LANEWISE_TEST_DEVICES "" CACHE STRING "Devices that GPU tests run on; empty: all that a test names")
+
+# Mesa wants a private XDG_RUNTIME_DIR and warns without one.
+set(runtime_dir ${PROJECT_BINARY_DIR}/runtime)
+file(MAKE_DIRECTORY ${runtime_dir})
+file(CHMOD ${runtime_dir} DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+
+set(common_environment XDG_RUNTIME_DIR=${runtime_dir})
+set(test_suffix "")
+if(LANEWISE_SANITIZE)
+    set(test_suffix "+sanitized")
+    list(APPEND common_environment
+        ASAN_OPTIONS=detect_stack_use_after_return=1
+        LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/leaks_of_drivers.txt
+        UBSAN_OPTIONS=print_stacktrace=1)
+endif()
+
+# lanewise_add_test(<name> COMMAND ... [LABELS ...] [ENVIRONMENT ...] [TIMEOUT seconds])
+function(lanewise_add_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 600)
+    endif()
+    add_test(NAME ${name}${test_suffix} COMMAND ${arg_COMMAND})
+    set_tests_properties(${name}${test_suffix} PROPERTIES
+        ENVIRONMENT "${common_environment};${arg_ENVIRONMENT}"
+        LABELS "${arg_LABELS}"
+        TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# lanewise_add_gpu_test(<name> DEVICES ... COMMAND ... [LABELS ...] [ENVIRONMENT ...] [TIMEOUT seconds])
+# makes a test <name>@<device> of every device.
+function(lanewise_add_gpu_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "DEVICES;COMMAND;LABELS;ENVIRONMENT")
+    foreach(device IN LISTS arg_DEVICES)
+        if(LANEWISE_TEST_DEVICES AND NOT device IN_LIST LANEWISE_TEST_DEVICES)
+            continue()
+        endif()
+        set(settings ${lanewise_device_${device}})
+        list(POP_FRONT settings icd)
+        set(shader_cache ${PROJECT_BINARY_DIR}/shader_cache/${device})
+        file(MAKE_DIRECTORY ${shader_cache})  # Mesa makes the last folder of a path only
+        lanewise_add_test(${name}@${device}
+            COMMAND ${arg_COMMAND}
+            LABELS ${arg_LABELS}
+            TIMEOUT ${arg_TIMEOUT}
+            ENVIRONMENT
+                # The loader reads one of these two, by its version.
+                VK_DRIVER_FILES=${icd} VK_ICD_FILENAMES=${icd}
+                # A cache for each device: no vector width may meet the code of another.
+                MESA_SHADER_CACHE_DIR=${shader_cache}
+                LANEWISE_TEST_DEVICE=${device}
+                ${settings} ${arg_ENVIRONMENT})
+    endforeach()
+endfunction()

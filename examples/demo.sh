@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Runs every primitive on real data on this machine's best device, on every tier that the device has,
+# each result verified against a serial reference; then what it costs, beside the machine's limits.
+#
+#   examples/demo.sh build/release        (or: ./dev demo)
+#
+# The data: ETOPO5, the relief of the Earth, 9.3 million heights in metres, from Debian's package
+# ferret-datasets: where that is installed, else taken out of it into build/demo-data. Elsewhere set
+# LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tool=${1:?usage: examples/demo.sh BUILD_FOLDER}/bin/lanewise
+data=build/demo-data
+installed=/usr/share/ferret-vis/data/etopo5.cdf
+columns=4320  # heights in a row of the grid, from 0 E eastward; rows from 90 S northward
+
+if [ ! -x "$tool" ]; then
+    printf 'demo: no %s: run ./dev build first\n' "$tool" >&2
+    exit 2
+fi
+
+# Prints the path of etopo5.cdf, taking it out of Debian's package where that is not installed.
+find_relief() {
+    if [ -n "${LANEWISE_DEMO_RELIEF-}" ]; then
+        printf '%s\n' "$LANEWISE_DEMO_RELIEF"
+        return
+    fi
+    if [ -r $installed ]; then
+        printf '%s\n' $installed
+        return
+    fi
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+        printf 'demo: the data is in the Debian package ferret-datasets; elsewhere set LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf\n' >&2
+        return 2
+    fi
+    if [ ! -r $data/etopo5.cdf ]; then
+        printf 'demo: fetching the Debian package ferret-datasets (28 MB)\n' >&2
+        rm -rf $data/package
+        mkdir -p $data/package
+        if ! (cd $data/package && apt-get -q download ferret-datasets) >$data/package/log 2>&1; then
+            cat $data/package/log >&2
+            printf 'demo: ferret-datasets could not be fetched: run apt-get update, or install it\n' >&2
+            return 2
+        fi
+        dpkg-deb --fsys-tarfile $data/package/ferret-datasets_*.deb |
+            tar -x -C $data/package ".$installed"
+        mv "$data/package$installed" $data/etopo5.cdf
+        rm -rf $data/package
+    fi
+    printf '%s\n' $data/etopo5.cdf
+}
+
+converter=examples/relief_to_npy.py
+i16=$data/relief_i16.npy f32=$data/relief_f32.npy
+if [ ! -r $i16 ] || [ ! -r $f32 ] || [ $i16 -ot $converter ]; then
+    relief=$(find_relief)
+    python3 $converter "$relief" $data >/dev/null
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tiers=(barrier portable pinned)
+declare -A missing=()  # what tiers lack, as keys
+
+# Runs `reduce` with the arguments on every tier: one line with the value, or with what a tier lacks.
+# Ends the demo when a result is wrong.
+reduce() {
+    local label=$1 tier line status seen='' cells=''
+    shift
+    for tier in "${tiers[@]}"; do
+        status=0
+        line=$("$tool" reduce "$@" --tier "$tier" --verify --quiet 2>"$work/error") || status=$?
+        case $status in
+            0)
+                cells+='ok         '
+                # Float sums may differ in their last digits from tier to tier.
+                seen=${seen:-$line}
+                ;;
+            2)
+                cells+='-          '
+                missing[$(sed 's/^lanewise: //' "$work/error")]=1
+                ;;
+            *)
+                cat "$work/error" >&2
+                printf 'demo: %s failed on tier %s\n' "$label" "$tier" >&2
+                exit 1
+                ;;
+        esac
+    done
+    printf '%-33s%14s   %s\n' "$label" "${seen:--}" "${cells%"${cells##*[! ]}"}"
+    value=$seen
+}
+
+# Where on Earth the height of an index stands.
+place() {
+    local row=$(($1 / columns)) column=$(($1 % columns))
+    local latitude=$((row * 5 - 90 * 60)) longitude=$((column * 5)) north=N east=E
+    if [ $latitude -lt 0 ]; then latitude=$((-latitude)) north=S; fi
+    if [ $longitude -gt $((180 * 60)) ]; then longitude=$((360 * 60 - longitude)) east=W; fi
+    printf '%d.%02d %s, %d.%02d %s' $((latitude / 60)) $((latitude % 60 * 100 / 60)) $north \
+        $((longitude / 60)) $((longitude % 60 * 100 / 60)) $east
+}
+
+"$tool" info | grep -E '^[0-9]|driver  |subgroup size|self-test'
+
+printf '\nreduce, 9335520 heights of the Earth in metres (ok: verified on that tier)\n'
+printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
+reduce 'the highest, max of f32' $f32 --op max
+reduce '  its index, argmax of f32' $f32 --op argmax
+highest=$value
+reduce 'the deepest, min of i16' $i16 --op min
+reduce '  its index, argmin of i16' $i16 --op argmin
+deepest=$value
+reduce 'the sum, i16 in i64' $i16 --op sum --accumulate i64
+total=$value
+reduce 'the sum, f32 in f64' $f32 --op sum --accumulate f64
+reduce 'the sum, f32 in f32 (rounds)' $f32 --op sum
+reduce 'all bits together, or of i16' $i16 --op or
+reduce 'a fingerprint, xor of i16' $i16 --op xor
+for reason in "${!missing[@]}"; do
+    printf -- '-: %s\n' "$reason"
+done
+if [ -n "$highest" ] && [ -n "$deepest" ]; then
+    printf 'The highest is at %s, the deepest at %s.\n' "$(place "$highest")" "$(place "$deepest")"
+fi
+if [ -n "$total" ]; then
+    printf 'The mean of the grid is %d m.\n' $((total / 9335520))
+fi
+
+printf '\nWhat it costs, beside what this machine can do at most\n'
+"$tool" bench reduce
+printf '\n'
+"$tool" bench --textbook

@@ -1,0 +1,163 @@
+// Accumulator: what a lane holds for the items that it has seen, and how two of them combine. The
+// stock types and operators; a struct of the user's takes this file's place with the same functions.
+//
+//   combine(a, b)            b's items join a's
+//   combine_in_order(a, b)   the same where all of b's items come after a's in the input
+//   words_of_accumulator(a), accumulator_of_words(w)   its LW_ACCUMULATOR_WORDS words, in memory
+//   subgroup_shuffle_xor(a, mask)   the accumulator of lane (own ^ mask)
+//
+// Nothing here knows an identity: an operator never meets a value that was not in the input.
+//
+// The kernel defines before:
+//   LW_ACCUMULATOR_BITS      32 or 64: words of the value
+//   LW_ACCUMULATOR_FLOAT64   1: sums and products of floats are formed in 64-bit floating point
+//   LW_INDEX_BITS            0; 32 or 64: argmin and argmax, with an index of so many bits
+//   kOperator, kElementKind, kElementBits (constants)
+#ifndef LW_ITEM_ACCUMULATOR_GLSL
+#define LW_ITEM_ACCUMULATOR_GLSL
+
+#include "item/names.glsl"
+#include "item/order.glsl"
+#include "item/select.glsl"
+#include "item/words64.glsl"
+
+#if LW_ACCUMULATOR_BITS == 64
+#define Value uvec2
+#else
+#define Value uint
+#endif
+
+#if LW_INDEX_BITS == 64
+#define Index uvec2
+#else
+#define Index uint
+#endif
+
+struct Accumulator {
+    Value value;  // min, max, argmin, argmax: the order image (item/order.glsl)
+#if LW_INDEX_BITS != 0
+    Index index;
+#endif
+};
+
+bool operator_orders() {
+    return kOperator == kMin || kOperator == kMax || kOperator == kArgmin || kOperator == kArgmax;
+}
+
+// All operators, of which one is left when the constants are known.
+uint combine32(uint a, uint b) {
+    // precise: the order of combination is promised, so nobody may rearrange it.
+    precise float float_sum = uintBitsToFloat(a) + uintBitsToFloat(b);
+    precise float float_product = uintBitsToFloat(a) * uintBitsToFloat(b);
+    bool is_float = kElementKind == kFloat;
+    uint all = min(a, b);
+    all = select(kOperator == kSum, select(is_float, floatBitsToUint(float_sum), a + b), all);
+    all = select(kOperator == kProduct, select(is_float, floatBitsToUint(float_product), a * b),
+                 all);
+    all = select(kOperator == kAnd, a & b, all);
+    all = select(kOperator == kOr, a | b, all);
+    return select(kOperator == kXor, a ^ b, all);
+}
+
+uvec2 combine64(uvec2 a, uvec2 b) {
+#if LW_ACCUMULATOR_FLOAT64
+    precise double double_sum = packDouble2x32(a) + packDouble2x32(b);
+    precise double double_product = packDouble2x32(a) * packDouble2x32(b);
+    uvec2 sum = unpackDouble2x32(double_sum);
+    uvec2 product = unpackDouble2x32(double_product);
+#else
+    uvec2 sum = add64(a, b);
+    uvec2 product = multiply64(a, b);
+#endif
+    uvec2 all = min64(a, b);
+    all = select(kOperator == kSum, sum, all);
+    all = select(kOperator == kProduct, product, all);
+    all = select(kOperator == kAnd, a & b, all);
+    all = select(kOperator == kOr, a | b, all);
+    return select(kOperator == kXor, a ^ b, all);
+}
+
+#if LW_INDEX_BITS != 0
+
+#if LW_ACCUMULATOR_BITS == 64
+bool value_less(Value a, Value b) { return less64(a, b); }
+#else
+bool value_less(Value a, Value b) { return a < b; }
+#endif
+
+#if LW_INDEX_BITS == 64
+bool index_less(Index a, Index b) { return less64(a, b); }
+#else
+bool index_less(Index a, Index b) { return a < b; }
+#endif
+
+Accumulator combine(Accumulator a, Accumulator b) {
+    bool second =
+        mix(value_less(b.value, a.value), index_less(b.index, a.index), a.value == b.value);
+    return Accumulator(select(second, b.value, a.value), select(second, b.index, a.index));
+}
+
+Accumulator combine_in_order(Accumulator a, Accumulator b) {
+    bool second = value_less(b.value, a.value);
+    return Accumulator(select(second, b.value, a.value), select(second, b.index, a.index));
+}
+
+#else
+
+Accumulator combine(Accumulator a, Accumulator b) {
+#if LW_ACCUMULATOR_BITS == 64
+    return Accumulator(combine64(a.value, b.value));
+#else
+    return Accumulator(combine32(a.value, b.value));
+#endif
+}
+
+Accumulator combine_in_order(Accumulator a, Accumulator b) { return combine(a, b); }
+
+#endif
+
+#define LW_ACCUMULATOR_WORDS (LW_ACCUMULATOR_BITS / 32 + LW_INDEX_BITS / 32)
+
+uint[LW_ACCUMULATOR_WORDS] words_of_accumulator(Accumulator a) {
+    uint words[LW_ACCUMULATOR_WORDS];
+#if LW_ACCUMULATOR_BITS == 64
+    words[0] = a.value.x;
+    words[1] = a.value.y;
+#else
+    words[0] = a.value;
+#endif
+#if LW_INDEX_BITS == 64
+    words[LW_ACCUMULATOR_WORDS - 2] = a.index.x;
+    words[LW_ACCUMULATOR_WORDS - 1] = a.index.y;
+#elif LW_INDEX_BITS == 32
+    words[LW_ACCUMULATOR_WORDS - 1] = a.index;
+#endif
+    return words;
+}
+
+Accumulator accumulator_of_words(uint words[LW_ACCUMULATOR_WORDS]) {
+#if LW_ACCUMULATOR_BITS == 64
+    Value value = uvec2(words[0], words[1]);
+#else
+    Value value = words[0];
+#endif
+#if LW_INDEX_BITS == 64
+    return Accumulator(value, uvec2(words[LW_ACCUMULATOR_WORDS - 2], words[LW_ACCUMULATOR_WORDS - 1]));
+#elif LW_INDEX_BITS == 32
+    return Accumulator(value, words[LW_ACCUMULATOR_WORDS - 1]);
+#else
+    return Accumulator(value);
+#endif
+}
+
+#ifdef LW_FORM_SUBGROUP
+Accumulator subgroup_shuffle_xor(Accumulator a, uint mask) {
+#if LW_INDEX_BITS != 0
+    return Accumulator(subgroupShuffleXor(a.value, mask), subgroupShuffleXor(a.index, mask));
+#else
+    return Accumulator(subgroupShuffleXor(a.value, mask));
+#endif
+}
+#endif
+
+#endif

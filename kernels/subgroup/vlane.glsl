@@ -1,0 +1,34 @@
+// Virtual lane: a number of the invocation in its workgroup, 0 to W - 1, that follows subgroups: the
+// lanes of a subgroup have neighbouring numbers, in lane order. No API relates subgroups and lanes
+// to the local invocation index; what must keep an order across lanes goes by this number.
+//
+//   full       subgroup 0       subgroup 1          vlane = subgroup * size + lane
+//              0  1  2  3       4  5  6  7
+//
+//   partial    0  .  1  2       3  4  .  .          subgroups publish how many lanes they have;
+//              populations: 3                2      vlane = sum of those before + rank among them
+//
+// Needs GL_KHR_shader_subgroup_ballot. The kernel defines before: what subgroup/size.glsl asks for.
+#ifndef LW_SUBGROUP_VLANE_GLSL
+#define LW_SUBGROUP_VLANE_GLSL
+
+#include "subgroup/ballot.glsl"
+#include "subgroup/size.glsl"
+
+// A partial subgroup may have one lane.
+shared uint sh_populations[kFullSubgroups != 0u ? 1u : kWorkgroupSize];
+
+// All lanes of the workgroup call it, once. Control barriers: none where subgroups are full, else 1.
+uint workgroup_vlane() {
+    uint vlane = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
+    if (!subgroups_are_full()) {
+        uvec4 running = subgroupBallot(true);
+        vlane = ballot_count_below(running, gl_SubgroupInvocationID);
+        if (vlane == 0u) sh_populations[gl_SubgroupID] = ballot_count(running);
+        barrier();
+        for (uint i = 0u; i < gl_SubgroupID; ++i) vlane += sh_populations[i];
+    }
+    return vlane;
+}
+
+#endif

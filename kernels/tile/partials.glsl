@@ -1,0 +1,45 @@
+// Partials: one accumulator of each workgroup, in the order of the workgroups, in scratch.
+//
+//   partials        p0 p1 p2 p3 p4 p5 p6 p7 p8 p9       groups = 10, W = 4
+//   lane 0 holds    p0 . p4 . p8
+//   lane 1          p1 . p5 . p9
+//   lane 2          p2 . p6
+//   lane 3          p3 . p7
+//
+// The kernel defines before: LW_BINDINGS, a buffer named scratch (tile/memory.glsl);
+// kWorkgroupSize, kPartialsOffset (words) (constants).
+#ifndef LW_TILE_PARTIALS_GLSL
+#define LW_TILE_PARTIALS_GLSL
+
+#include "item/accumulator.glsl"
+#include "tile/memory.glsl"
+
+Accumulator load_partial(uint i) {
+    uint first = kPartialsOffset + i * LW_ACCUMULATOR_WORDS;
+    uint words[LW_ACCUMULATOR_WORDS];
+    [[unroll]] for (uint word = 0u; word < LW_ACCUMULATOR_WORDS; ++word) {
+        words[word] = LW_WORD(scratch, first + word);
+    }
+    return accumulator_of_words(words);
+}
+
+// What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
+Accumulator gather_partials(uint groups, uint vlane) {
+    // Four loads are under way at once: with them the common plans need one round.
+    const uint batch = 4u;
+    Accumulator total = load_partial(min(vlane, groups - 1u));
+    for (uint first = vlane + kWorkgroupSize; first < groups; first += batch * kWorkgroupSize) {
+        Accumulator more[batch];
+        [[unroll]] for (uint j = 0u; j < batch; ++j) {
+            more[j] = load_partial(min(first + j * kWorkgroupSize, groups - 1u));
+        }
+        [[unroll]] for (uint j = 0u; j < batch; ++j) {
+            if (first + j * kWorkgroupSize < groups) total = combine(total, more[j]);
+        }
+    }
+    return total;
+}
+
+uint lanes_with_partials(uint groups) { return min(groups, kWorkgroupSize); }
+
+#endif

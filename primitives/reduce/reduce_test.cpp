@@ -1,0 +1,1049 @@
+// reduce on a device: the conformance matrix (every tier, strategy, addressing, type and operator, at
+// sizes where such kernels break), then what the header promises of values, and the faults that users
+// of other libraries met.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanewise/reduce.hpp"
+#include "primitives/reduce/reduce_reference.hpp"
+#include "tests/support/gpu_test.hpp"
+#include "tests/support/reduce_runner.hpp"
+#include "tests/support/test_data.hpp"
+
+namespace lanewise::test {
+namespace {
+
+constexpr Tier kTiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
+constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+                                          ReduceStrategy::two_pass};
+constexpr Operator kOperators[] = {Operator::sum,     Operator::product, Operator::min,
+                                   Operator::max,     Operator::bit_and, Operator::bit_or,
+                                   Operator::bit_xor, Operator::argmin,  Operator::argmax};
+
+struct Types {
+    Scalar element;
+    Scalar accumulator;
+};
+constexpr Types kTypes[] = {
+    {Scalar::u8, Scalar::u32},  {Scalar::u8, Scalar::u64},  {Scalar::i8, Scalar::i32},  {Scalar::i8, Scalar::i64},
+    {Scalar::u16, Scalar::u32}, {Scalar::u16, Scalar::u64}, {Scalar::i16, Scalar::i32}, {Scalar::i16, Scalar::i64},
+    {Scalar::f16, Scalar::f32}, {Scalar::f16, Scalar::f64}, {Scalar::u32, Scalar::u32}, {Scalar::u32, Scalar::u64},
+    {Scalar::i32, Scalar::i32}, {Scalar::i32, Scalar::i64}, {Scalar::f32, Scalar::f32}, {Scalar::f32, Scalar::f64},
+    {Scalar::u64, Scalar::u64}, {Scalar::i64, Scalar::i64}, {Scalar::f64, Scalar::f64},
+};
+
+// Tiny, so that a few thousand items cross many tiles, workgroups and dispatches. tiles_per_dispatch
+// is in tiles: 0 is no bound.
+struct TinyPolicy {
+    std::uint32_t workgroup_size;
+    std::uint32_t vectors;
+    std::uint32_t max_groups;
+    std::uint32_t tiles_per_dispatch;
+};
+constexpr TinyPolicy kPolicies[] = {
+    {16, 1, 3, 0}, {32, 2, 5, 5}, {64, 1, 7, 14}, {128, 1, 4, 0}, {16, 4, 7, 7}, {64, 2, 3, 3},
+};
+
+std::uint32_t tile_items(const TinyPolicy& policy, Scalar element) {
+    return policy.workgroup_size * policy.vectors * 16 / size_of(element);
+}
+
+ReducePolicy policy_of(const TinyPolicy& tiny, ReduceStrategy strategy, Scalar element) {
+    return {.strategy = strategy,
+            .workgroup_size = tiny.workgroup_size,
+            .vectors = tiny.vectors,
+            .max_groups = tiny.max_groups,
+            .max_items_per_dispatch = std::uint64_t{tiny.tiles_per_dispatch} * tile_items(tiny, element)};
+}
+
+bool is_bitwise(Operator op) {
+    return op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+}
+
+// What the device cannot do, by its caps alone; empty: nothing.
+std::string lacking(const Caps& caps, Tier tier) {
+    const SubgroupCaps& subgroup = caps.subgroup;
+    const std::uint32_t needed = SubgroupOperation::basic | SubgroupOperation::shuffle;
+    if (tier == Tier::barrier) return {};
+    if ((subgroup.stages & Stage::compute) == 0 || (subgroup.operations & needed) != needed) {
+        return "no subgroup operations";
+    }
+    if (tier == Tier::pinned &&
+        ((subgroup.required_size_stages & Stage::compute) == 0 || !subgroup.full_subgroups)) {
+        return "no size can be required";
+    }
+    return {};
+}
+
+struct Row {
+    Types types{};
+    Operator op = Operator::sum;
+    Tier tier = Tier::barrier;
+    ReduceStrategy strategy = ReduceStrategy::two_pass;
+    Addressing addressing = Addressing::descriptor;
+    TinyPolicy policy{};
+
+    ReduceDesc desc(std::uint64_t max_count) const {
+        return {.element = types.element,
+                .op = op,
+                .accumulator = types.accumulator,
+                .max_count = max_count,
+                .tier = tier,
+                .addressing = addressing,
+                .policy = policy_of(policy, strategy, types.element)};
+    }
+    std::string name() const {
+        return fmt::format("{}_of_{}_into_{}_{}_{}_{}_w{}x{}g{}d{}", to_text(op), to_text(types.element),
+                           to_text(types.accumulator), to_text(tier), to_text(strategy), to_text(addressing),
+                           policy.workgroup_size, policy.vectors, policy.max_groups, policy.tiles_per_dispatch);
+    }
+};
+
+// gtest prints parameters with this.
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name(); }
+
+// Combinations that mean something and that the device can do.
+bool possible(const Caps& caps, const Row& row) {
+    if (is_bitwise(row.op) && is_float(row.types.element)) return false;
+    if (!lacking(caps, row.tier).empty()) return false;
+    if (row.addressing == Addressing::device_address && !caps.device_addresses) return false;
+    if ((row.types.element == Scalar::f64 || row.types.accumulator == Scalar::f64) && !caps.types.float64) return false;
+    if (row.policy.workgroup_size > caps.limits.max_workgroup_invocations) return false;
+    if (row.tier == Tier::pinned) {
+        const std::uint32_t size = caps.subgroup.max_size;
+        if (row.policy.workgroup_size < size) return false;
+        if (row.policy.workgroup_size / size > caps.subgroup.max_workgroup_subgroups) return false;
+    }
+    // reduce.hpp: see the note on argmin and argmax at ReduceMatrix below.
+    if (is_arg(row.op) && size_of(row.types.accumulator) != std::max(4u, size_of(row.types.element))) return false;
+    return true;
+}
+
+// The matrix as numbers: a row is one choice for each factor.
+constexpr std::size_t kFactors = 6;
+using Choice = std::array<std::size_t, kFactors>;
+constexpr Choice kSizes = {std::size(kTypes), std::size(kOperators), 3, 3, 2, std::size(kPolicies)};
+
+Row row_of(const Choice& choice) {
+    return {kTypes[choice[0]],
+            kOperators[choice[1]],
+            kTiers[choice[2]],
+            kStrategies[choice[3]],
+            choice[4] == 0 ? Addressing::descriptor : Addressing::device_address,
+            kPolicies[choice[5]]};
+}
+
+// Every combination; the policies take turns.
+std::vector<Row> all_rows(const Caps& caps) {
+    std::vector<Row> rows;
+    std::size_t turn = 0;
+    Choice choice{};
+    for (choice[0] = 0; choice[0] < kSizes[0]; ++choice[0]) {
+        for (choice[1] = 0; choice[1] < kSizes[1]; ++choice[1]) {
+            for (choice[2] = 0; choice[2] < kSizes[2]; ++choice[2]) {
+                for (choice[3] = 0; choice[3] < kSizes[3]; ++choice[3]) {
+                    for (choice[4] = 0; choice[4] < kSizes[4]; ++choice[4]) {
+                        for (std::size_t tried = 0; tried < kSizes[5]; ++tried) {
+                            choice[5] = turn++ % kSizes[5];
+                            if (!possible(caps, row_of(choice))) continue;
+                            rows.push_back(row_of(choice));
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return rows;
+}
+
+// Every pair of choices for two factors that is possible at all occurs in some row. Greedy: each row
+// takes the candidate, of many hashed ones, with the most pairs that no row has yet.
+std::vector<Row> pairwise_rows(const Caps& caps) {
+    using Pair = std::array<std::size_t, 4>;  // factor, choice, factor, choice
+    const auto pairs_of = [](const Choice& choice) {
+        std::vector<Pair> pairs;
+        for (std::size_t a = 0; a < kFactors; ++a) {
+            for (std::size_t b = a + 1; b < kFactors; ++b) pairs.push_back({a, choice[a], b, choice[b]});
+        }
+        return pairs;
+    };
+    std::vector<Choice> choices;
+    std::set<Pair> open;
+    Choice choice{};
+    const std::function<void(std::size_t)> enumerate = [&](std::size_t factor) {
+        if (factor == kFactors) {
+            if (!possible(caps, row_of(choice))) return;
+            choices.push_back(choice);
+            for (const Pair& pair : pairs_of(choice)) open.insert(pair);
+            return;
+        }
+        for (choice[factor] = 0; choice[factor] < kSizes[factor]; ++choice[factor]) enumerate(factor + 1);
+    };
+    enumerate(0);
+
+    std::vector<Row> rows;
+    std::uint64_t seed = 0;
+    while (!open.empty()) {
+        // One candidate holds the first open pair, so that each round closes something.
+        const Pair first = *open.begin();
+        std::size_t best_score = 0;
+        const Choice* best = nullptr;
+        const auto consider = [&](const Choice& candidate) {
+            std::size_t score = 0;
+            for (const Pair& pair : pairs_of(candidate)) score += open.count(pair);
+            if (score > best_score) {
+                best_score = score;
+                best = &candidate;
+            }
+        };
+        const std::size_t start = hash(++seed) % choices.size();
+        int with_first = 0;
+        for (std::size_t i = 0; i < choices.size() && with_first < 40; ++i) {
+            const Choice& candidate = choices[(start + i * 7919) % choices.size()];
+            if (candidate[first[0]] != first[1] || candidate[first[2]] != first[3]) continue;
+            consider(candidate);
+            ++with_first;
+        }
+        if (best == nullptr) {
+            // 7919 need not reach every candidate; look at them all.
+            for (const Choice& candidate : choices) consider(candidate);
+        }
+        for (const Pair& pair : pairs_of(*best)) open.erase(pair);
+        rows.push_back(row_of(*best));
+    }
+    return rows;
+}
+
+// Sizes where tails, lanes, subgroups, tiles, workgroups and dispatches begin and end.
+std::vector<std::uint64_t> sizes_of(const Row& row, const Caps& caps) {
+    const std::uint64_t tile = tile_items(row.policy, row.types.element);
+    const std::uint64_t group = row.policy.workgroup_size;
+    const std::uint64_t subgroup = std::max(caps.subgroup.size, 4u);
+    const std::uint64_t full = tile * row.policy.max_groups;  // one tile for each workgroup of a dispatch
+    std::set<std::uint64_t> sizes{0,        1,        2,        3,        subgroup - 1, subgroup,     subgroup + 1,
+                                  group - 1, group,    group + 1, tile - 1, tile,         tile + 1,     2 * tile + 1,
+                                  full - 1, full,     full + 1, full + tile / 2 + 3, 2 * full + tile + 5};
+    return {sizes.begin(), sizes.end()};
+}
+
+std::vector<Row> rows_here() {
+    const Caps& caps = Rig::shared().caps();
+    return test_all() ? all_rows(caps) : pairwise_rows(caps);
+}
+
+class ReduceMatrix : public GpuTest, public ::testing::WithParamInterface<Row> {};
+
+// argmin and argmax are taken with the default accumulator here; that wider ones are refused or
+// right is the business of ReducePlan.ACapableDeviceRunsEverythingInEveryTier.
+TEST_P(ReduceMatrix, AtEverySize) {
+    const Row& row = GetParam();
+    claim(row.tier);
+    const std::vector<std::uint64_t> sizes = sizes_of(row, rig().caps());
+    const std::uint64_t max_count = sizes.back();
+    ReduceRunner runner(rig(), row.desc(max_count));
+    ASSERT_TRUE(runner);
+    EXPECT_EQ(runner.plan().addressing, row.addressing);
+    if (row.strategy != ReduceStrategy::one_workgroup) {
+        EXPECT_GT(share_out(runner.plan().share, max_count).groups, 1u) << "one workgroup is no test of many";
+    }
+    const std::uint64_t seed = hash(std::hash<std::string>()(row.name()));
+
+    // Up with the count on the host, down with it in a buffer: one Executable, sizes both ways.
+    for (std::size_t i = 0; i < sizes.size() * 2; ++i) {
+        const bool in_buffer = i >= sizes.size();
+        const std::uint64_t count = in_buffer ? sizes[sizes.size() * 2 - 1 - i] : sizes[i];
+        SCOPED_TRACE(fmt::format("{} items, count {}", count, in_buffer ? "in a buffer" : "on the host"));
+        FloatData floats = i % 2 == 0 ? FloatData::exact : FloatData::rounded;
+        const bool picks = row.op == Operator::min || row.op == Operator::max || is_arg(row.op);
+        if (picks && i % 2 == 1) floats = FloatData::special;
+        const Elements data = make_elements(row.types.element, row.op, count, seed + i, floats);
+        RunOptions options{.count_in_buffer = in_buffer, .timestamps = i % 4 == 0};
+        // Above the maximum means the maximum, however far above.
+        if (in_buffer && count == max_count) {
+            options.count_value = row.addressing == Addressing::device_address ? (std::uint64_t{1} << 32) + 1
+                                                                               : std::uint64_t{0xffffffff};
+        }
+        runner.expect_right(data.bytes(), options);
+        if (HasFailure()) return;  // one size says it; the rest repeats it
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Reduce, ReduceMatrix, ::testing::ValuesIn(rows_here()),
+                         [](const auto& row) { return row.param.name(); });
+
+class ReduceTest : public GpuTest {
+protected:
+    // Calls f with each tier that the device has.
+    template <class F>
+    void for_each_tier(F&& f) {
+        for (const Tier tier : kTiers) {
+            if (!lacking(rig().caps(), tier).empty()) continue;
+            SCOPED_TRACE(to_text(tier));
+            claim(tier);
+            f(tier);
+        }
+    }
+
+    // And with each strategy.
+    template <class F>
+    void for_each_tier_and_strategy(F&& f) {
+        for_each_tier([&](Tier tier) {
+            for (const ReduceStrategy strategy : kStrategies) {
+                SCOPED_TRACE(to_text(strategy));
+                f(tier, strategy);
+            }
+        });
+    }
+
+    static std::uint32_t lanes() { return std::max(rig().caps().subgroup.size, 4u); }
+
+    static ReducePolicy tiny(ReduceStrategy strategy = ReduceStrategy::two_pass) {
+        return {.strategy = strategy, .workgroup_size = 32, .vectors = 1, .max_groups = 5};
+    }
+};
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+T value_at(const std::vector<std::byte>& bytes, std::size_t index = 0) {
+    T value{};
+    if (bytes.size() >= (index + 1) * sizeof(T)) std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+    return value;
+}
+
+// The rig must have the tiers that this device is here for.
+TEST_F(ReduceTest, DeviceHasItsTiers) {
+    const Caps& caps = rig().caps();
+    EXPECT_EQ(lacking(caps, Tier::portable), "");
+    EXPECT_TRUE(lacking(caps, Tier::pinned).empty() || !test_device_name().starts_with("lavapipe"));
+    if (!test_device_name().empty()) {
+        const std::string name = test_device_name();
+        const std::size_t digit = name.find_first_of("0123456789");
+        EXPECT_EQ(std::to_string(caps.subgroup.size), name.substr(digit)) << "not the device that ctest means";
+    }
+    std::set<Tier> tiers;
+    for (const Row& row : rows_here()) tiers.insert(row.tier);
+    for (const Tier tier : kTiers) {
+        EXPECT_EQ(tiers.contains(tier), lacking(caps, tier).empty()) << to_text(tier);
+    }
+}
+
+// A1: the empty input writes the identity, for every operator and type.
+TEST_F(ReduceTest, EmptyInputWritesTheIdentity) {
+    for_each_tier([&](Tier tier) {
+        for (const Types& types : kTypes) {
+            for (const Operator op : kOperators) {
+                // One policy for all: pipelines are what takes time here, so strategies take turns.
+                const auto turn = static_cast<std::size_t>(types.element) + static_cast<std::size_t>(op);
+                Row row{types, op, tier, kStrategies[turn % 3], Addressing::descriptor, kPolicies[3]};
+                if (!possible(rig().caps(), row)) continue;
+                // The matrix has a count of 0 for every type with every operator.
+                if (!test_all() && turn % 8 != static_cast<std::size_t>(tier)) continue;
+                ReduceDesc desc = row.desc(0);
+                desc.policy->max_groups = 1;
+                SCOPED_TRACE(row.name());
+                ReduceRunner runner(rig(), desc);
+                ASSERT_TRUE(runner);
+                runner.expect_right({});
+                runner.expect_right({}, {.count_in_buffer = true});
+                // Clamped to max_count, which is 0.
+                runner.expect_right({}, {.count_in_buffer = true, .count_value = 12345});
+            }
+        }
+    });
+}
+
+// B1: a type's own extreme values, and infinities, are values like others: the identity of a padded
+// tail must not win against them.
+TEST_F(ReduceTest, ExtremeValuesAreNoIdentities) {
+    const ReducePolicy policy = tiny();
+    const std::size_t tile = 32 * 4;
+    for_each_tier([&](Tier tier) {
+        const auto check = [&](Scalar element, Operator op, std::uint64_t bits) {
+            for (const std::size_t count : {std::size_t{1}, std::size_t{10}, tile, tile + 1, 5 * tile + 3}) {
+                SCOPED_TRACE(fmt::format("{} of {} times {:x} ({})", to_text(op), count, bits, to_text(element)));
+                ReduceRunner runner(
+                    rig(), {.element = element, .op = op, .max_count = 1000, .tier = tier, .policy = policy});
+                ASSERT_TRUE(runner);
+                Elements data(element, count);
+                data.fill(bits);
+                runner.expect_right(data.bytes());
+            }
+        };
+        for (const Operator op : {Operator::min, Operator::argmin, Operator::max, Operator::argmax}) {
+            check(Scalar::f32, op, infinity_bits(Scalar::f32, false));
+            check(Scalar::f32, op, infinity_bits(Scalar::f32, true));
+            check(Scalar::u32, op, 0xffffffff);
+            check(Scalar::u32, op, 0);
+            check(Scalar::i32, op, 0x80000000);
+            check(Scalar::i32, op, 0x7fffffff);
+        }
+    });
+}
+
+// The answers that B1 gives in so many words, not by way of the reference.
+TEST_F(ReduceTest, InfinitiesOnly) {
+    for_each_tier([&](Tier tier) {
+        const auto result = [&](Operator op, float value) {
+            ReduceRunner runner(rig(), {.element = Scalar::f32, .op = op, .max_count = 1000, .tier = tier, .policy = tiny()});
+            return runner.run(bytes_of(std::vector<float>(10, value)));
+        };
+        const float infinity = std::numeric_limits<float>::infinity();
+        EXPECT_EQ(value_at<float>(result(Operator::min, infinity)), infinity);
+        EXPECT_EQ(value_at<float>(result(Operator::argmin, infinity)), infinity);
+        EXPECT_EQ(value_at<std::uint32_t>(result(Operator::argmin, infinity), 1), 0u);
+        EXPECT_EQ(value_at<float>(result(Operator::max, -infinity)), -infinity);
+        EXPECT_EQ(value_at<std::uint32_t>(result(Operator::argmax, -infinity), 1), 0u);
+    });
+}
+
+// B13: NaN is ignored wherever it stands: in lane 0, in lane S - 1, alone in a subgroup, everywhere.
+TEST_F(ReduceTest, NanIsIgnoredUnlessAllAreNan) {
+    const std::size_t count = 32 * 4 * 3 + 5;
+    const std::size_t s = lanes();
+    for_each_tier([&](Tier tier) {
+        for (const Operator op : {Operator::min, Operator::max, Operator::argmin, Operator::argmax}) {
+            ReduceRunner runner(
+                rig(), {.element = Scalar::f32, .op = op, .max_count = count, .tier = tier, .policy = tiny()});
+            ASSERT_TRUE(runner);
+            const auto check = [&](const char* where, auto is_nan) {
+                SCOPED_TRACE(fmt::format("{}: NaN {}", to_text(op), where));
+                std::vector<std::uint32_t> bits(count);
+                for (std::size_t i = 0; i < count; ++i) {
+                    const float value = static_cast<float>(static_cast<int>(hash(3, i) % 2000) - 1000);
+                    // With sign and payload: every NaN is one.
+                    bits[i] = is_nan(i) ? (i % 2 == 0 ? 0x7fc00000 : 0xff800000) | static_cast<std::uint32_t>(1 + i)
+                                        : std::bit_cast<std::uint32_t>(value);
+                }
+                runner.expect_right(bytes_of(bits));
+            };
+            // Items are handed to invocations four at a time (16-byte loads), and loads go round robin;
+            // covering a lane means covering all that it may be given.
+            check("nowhere", [](std::size_t) { return false; });
+            check("at index 0", [](std::size_t i) { return i == 0; });
+            check("in lane 0", [&](std::size_t i) { return i / 4 % s == 0; });
+            check("in lane S - 1", [&](std::size_t i) { return i / 4 % s == s - 1; });
+            check("in a whole subgroup", [&](std::size_t i) { return i < 4 * s; });
+            check("in every second item", [](std::size_t i) { return i % 2 == 1; });
+            check("in the tail", [&](std::size_t i) { return i >= count - 5; });
+            check("everywhere but in one item", [&](std::size_t i) { return i != 200; });
+            check("everywhere but in the last item", [&](std::size_t i) { return i != count - 1; });
+            check("everywhere", [](std::size_t) { return true; });
+        }
+    });
+}
+
+TEST_F(ReduceTest, OneValueThatIsNoNan) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for_each_tier([&](Tier tier) {
+        ReduceRunner least(
+            rig(), {.element = Scalar::f32, .op = Operator::argmin, .max_count = 1000, .tier = tier, .policy = tiny()});
+        ASSERT_TRUE(least);
+        const auto result = least.run(bytes_of(std::vector<float>{nan, 1, 2}));
+        EXPECT_EQ(value_at<float>(result), 1.0f);
+        EXPECT_EQ(value_at<std::uint32_t>(result, 1), 1u);
+        const auto all = least.run(bytes_of(std::vector<float>{nan, -nan, nan}));
+        EXPECT_EQ(value_at<std::uint32_t>(all), 0x7fc00000u);
+        EXPECT_EQ(value_at<std::uint32_t>(all, 1), 0u);
+        const auto zeros = least.run(bytes_of(std::vector<float>{0.0f, -0.0f, 0.0f}));
+        EXPECT_EQ(value_at<std::uint32_t>(zeros), 0x80000000u) << "-0 is below +0";
+        EXPECT_EQ(value_at<std::uint32_t>(zeros, 1), 1u);
+    });
+}
+
+// NaN and infinities go through sums and products as IEEE arithmetic has it.
+TEST_F(ReduceTest, SumsAndProductsKeepWhatIsNotFinite) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float infinity = std::numeric_limits<float>::infinity();
+    const std::size_t count = 400;
+    for_each_tier([&](Tier tier) {
+        for (const Operator op : {Operator::sum, Operator::product}) {
+            ReduceRunner runner(
+                rig(), {.element = Scalar::f32, .op = op, .max_count = count, .tier = tier, .policy = tiny()});
+            ASSERT_TRUE(runner);
+            const auto check = [&](std::initializer_list<std::pair<std::size_t, float>> odd) {
+                std::vector<float> values(count, op == Operator::sum ? 0.5f : -1.0f);
+                for (const auto& [index, value] : odd) values[index] = value;
+                runner.expect_right(bytes_of(values));
+            };
+            check({{399, nan}});
+            check({{0, nan}, {100, infinity}});
+            check({{130, infinity}});
+            check({{131, -infinity}});
+            check({{7, infinity}, {300, -infinity}});
+            check({{5, 0.0f}, {200, -infinity}});
+            check({{5, 0.0f}});
+        }
+    });
+}
+
+// Ties go to the lowest index: also when the equal elements lie in different lanes, subgroups, tiles,
+// workgroups and dispatches.
+TEST_F(ReduceTest, TiesGoToTheLowestIndex) {
+    const std::uint32_t count = 32 * 4 * 5 * 3 + 17;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReducePolicy policy = tiny(strategy);
+        policy.max_items_per_dispatch = 5 * 32 * 4;
+        for (const Operator op : {Operator::argmin, Operator::argmax}) {
+            ReduceRunner runner(rig(), {.op = op, .max_count = count, .tier = tier, .policy = policy});
+            ASSERT_TRUE(runner);
+            for (const std::uint32_t first : {0u, 1u, 3u, 4u, lanes() * 4, 127u, 128u, 640u, 641u, count - 2}) {
+                std::vector<std::uint32_t> values(count, 5);
+                const std::uint32_t extreme = op == Operator::argmin ? 4 : 6;
+                for (std::uint32_t i = first; i < count; i += 1 + (i * 7) % 50) values[i] = extreme;
+                values[count - 1] = extreme;
+                const auto result = runner.run(bytes_of(values));
+                EXPECT_EQ(value_at<std::uint32_t>(result, 0), extreme);
+                EXPECT_EQ(value_at<std::uint32_t>(result, 1), first);
+            }
+            const auto all_equal = runner.run(bytes_of(std::vector<std::uint32_t>(count, 9)));
+            EXPECT_EQ(value_at<std::uint32_t>(all_equal, 1), 0u);
+        }
+    });
+}
+
+// B12: one input, one bit pattern, however often it runs.
+TEST_F(ReduceTest, FloatSumsAreTheSameOnEveryRun) {
+    const std::size_t count = 250000;
+    const std::vector<std::byte> data = bytes_of(std::vector<float>(count, 0.1f));
+    for_each_tier([&](Tier tier) {
+        const ReduceDesc desc{.element = Scalar::f32, .max_count = count, .tier = tier};
+        const auto plan = plan_reduce(rig().caps(), desc);
+        ASSERT_TRUE(plan);
+        expect_kernels_of_tier(*plan);
+        const auto executable = rig().compile(*plan);
+        ASSERT_TRUE(executable);
+        const OwnedDevice& device = rig().owned();
+        const UseBuffers use = make_use_buffers(device, *plan);
+        ASSERT_TRUE(device.upload(use.input, 0, data));
+        const auto binding = executable->bind(use.buffers(*plan), count);
+        ASSERT_TRUE(binding) << binding.error().message;
+        std::set<std::uint32_t> patterns;
+        for (int run = 0; run < 200; ++run) {
+            ASSERT_TRUE(device.run([&](VkCommandBuffer cmd) {
+                binding->record(cmd);
+                record_readback_barrier(device, cmd);
+            }));
+            count_dispatch(tier);
+            std::vector<std::byte> result(4);
+            ASSERT_TRUE(device.download(use.output, 0, result));
+            patterns.insert(value_at<std::uint32_t>(result));
+        }
+        EXPECT_EQ(patterns.size(), 1u);
+        std::string why;
+        std::vector<std::byte> result(4);
+        ASSERT_TRUE(device.download(use.output, 0, result));
+        EXPECT_TRUE(reduce_matches(desc, data, result, &why, reduce_depth(*plan, count))) << why;
+    });
+}
+
+// The same with what varies most: hashed data, many workgroups, every strategy.
+TEST_F(ReduceTest, RoundedFloatSumsRepeatWithinEveryStrategy) {
+    const std::size_t count = 5000;
+    const Elements data = make_elements(Scalar::f32, Operator::sum, count, 77, FloatData::rounded);
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReduceRunner runner(
+            rig(), {.element = Scalar::f32, .max_count = count, .tier = tier, .policy = tiny(strategy)});
+        ASSERT_TRUE(runner);
+        std::set<std::vector<std::byte>> results;
+        for (int run = 0; run < 20; ++run) {
+            results.insert(runner.run(data.bytes(), {.count_in_buffer = run % 2 == 1, .timestamps = false}));
+        }
+        EXPECT_EQ(results.size(), 1u);
+        runner.expect_matches(data.bytes(), *results.begin());
+    });
+}
+
+// With full subgroups and one policy the tree is the same in both subgroup tiers: so are the bits.
+TEST_F(ReduceTest, FloatSumsAreTheSameInPinnedAndPortable) {
+    if (!lacking(rig().caps(), Tier::pinned).empty()) GTEST_SKIP() << "no tier pinned on this device";
+    claim(Tier::pinned);
+    claim(Tier::portable);
+    std::vector<Scalar> elements{Scalar::f32, Scalar::f16};
+    if (rig().caps().types.float64) elements.push_back(Scalar::f64);
+    for (const Scalar element : elements) {
+        for (const ReduceStrategy strategy : kStrategies) {
+            for (const std::size_t count : {std::size_t{1000}, std::size_t{4999}}) {
+                SCOPED_TRACE(fmt::format("{} {} {}", to_text(element), to_text(strategy), count));
+                const Elements data = make_elements(element, Operator::sum, count, 5, FloatData::rounded);
+                std::vector<std::vector<std::byte>> results;
+                for (const Tier tier : {Tier::pinned, Tier::portable}) {
+                    ReducePolicy policy = tiny(strategy);
+                    policy.workgroup_size = 64;  // a multiple of every size from 4 to 64
+                    ReduceRunner runner(
+                        rig(), {.element = element, .max_count = 5000, .tier = tier, .policy = policy});
+                    ASSERT_TRUE(runner);
+                    results.push_back(runner.run(data.bytes()));
+                    runner.expect_matches(data.bytes(), results.back());
+                }
+                EXPECT_EQ(results[0], results[1]);
+            }
+        }
+    }
+}
+
+// Integers: one answer, whatever the tier, strategy, addressing and policy.
+TEST_F(ReduceTest, IntegersAreTheSameEverywhere) {
+    const std::size_t count = 4321;
+    for (const Types& types : {Types{Scalar::u32, Scalar::u32}, Types{Scalar::i16, Scalar::i64}}) {
+        const Elements data = make_elements(types.element, Operator::product, count, 99);
+        std::set<std::vector<std::byte>> results;
+        for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+            for (const std::uint32_t workgroup_size : {32u, 64u}) {
+                ReducePolicy policy = tiny(strategy);
+                policy.workgroup_size = workgroup_size;
+                ReduceRunner runner(rig(), {.element = types.element,
+                                            .op = Operator::product,
+                                            .accumulator = types.accumulator,
+                                            .max_count = count,
+                                            .tier = tier,
+                                            .policy = policy});
+                ASSERT_TRUE(runner);
+                results.insert(runner.run(data.bytes()));
+            }
+        });
+        EXPECT_EQ(results.size(), 1u);
+    }
+}
+
+// unordered allows any order, not any answer.
+TEST_F(ReduceTest, UnorderedSumsAreRight) {
+    for_each_tier([&](Tier tier) {
+        for (const Operator op : {Operator::sum, Operator::product}) {
+            ReduceRunner runner(rig(), {.element = Scalar::f32,
+                                        .op = op,
+                                        .max_count = 5000,
+                                        .determinism = Determinism::unordered,
+                                        .tier = tier,
+                                        .policy = tiny(ReduceStrategy::last_workgroup)});
+            ASSERT_TRUE(runner);
+            for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{129}, std::size_t{5000}}) {
+                for (const FloatData floats : {FloatData::exact, FloatData::rounded}) {
+                    runner.expect_right(make_elements(Scalar::f32, op, count, count, floats).bytes());
+                }
+            }
+        }
+    });
+}
+
+// A3, E7: one item more than the workgroups of a dispatch can take, with the limit lowered.
+TEST_F(ReduceTest, MoreTilesThanADispatchTakes) {
+    Caps caps = rig().caps();
+    caps.limits.max_groups_x = 7;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        for (const std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{7 * 128}}) {
+            const ReducePolicy policy{.strategy = strategy,
+                                      .workgroup_size = 32,
+                                      .vectors = 1,
+                                      .max_groups = 1024,
+                                      .max_items_per_dispatch = budget};
+            const std::size_t tile = 128;
+            const std::size_t max_count = 5 * 7 * tile + 1;
+            ReduceRunner runner(rig(), {.max_count = max_count, .tier = tier, .policy = policy}, caps);
+            ASSERT_TRUE(runner);
+            EXPECT_LE(runner.plan().share.max_groups, 7u);
+            for (const std::size_t count : {7 * tile - 1, 7 * tile, 7 * tile + 1, 14 * tile + 1, max_count}) {
+                SCOPED_TRACE(fmt::format("{} items, budget {}", count, budget));
+                const std::vector<std::byte> ones = bytes_of(std::vector<std::uint32_t>(count, 1));
+                EXPECT_EQ(value_at<std::uint32_t>(runner.run(ones)), count);
+                EXPECT_EQ(value_at<std::uint32_t>(runner.run(ones, {.count_in_buffer = true})), count);
+            }
+        }
+    });
+}
+
+// A3 at the limit that all APIs share: 65535 workgroups, on the host and from a buffer.
+TEST_F(ReduceTest, OneMoreThan65535Tiles) {
+    Caps caps = rig().caps();
+    caps.limits.max_groups_x = 65535;
+    const std::uint32_t workgroup_size = std::max(16u, lanes());
+    const std::size_t tile = workgroup_size * 16;  // u8
+    const std::size_t count = 65535 * tile + 1;
+    std::vector<std::byte> ones(count, std::byte{1});
+    ones.back() = std::byte{3};
+    for (const Tier tier : kTiers) {
+        // One tier of the three in the default run: it takes a second or more.
+        if (!lacking(rig().caps(), tier).empty() || (!test_all() && tier != Tier::portable)) continue;
+        SCOPED_TRACE(to_text(tier));
+        claim(tier);
+        const ReduceDesc desc{.element = Scalar::u8,
+                              .max_count = count,
+                              .tier = tier,
+                              .policy = ReducePolicy{.workgroup_size = workgroup_size,
+                                                     .vectors = 1,
+                                                     .max_groups = 1u << 20,
+                                                     .max_items_per_dispatch = 65535 * tile}};
+        ReduceRunner runner(rig(), desc, caps);
+        ASSERT_TRUE(runner);
+        EXPECT_EQ(share_out(runner.plan().share, count).dispatches, 2u);
+        EXPECT_EQ(value_at<std::uint32_t>(runner.run(ones)), count + 2);
+        EXPECT_EQ(value_at<std::uint32_t>(runner.run(ones, {.count_in_buffer = true})), count + 2);
+    }
+}
+
+// A5: lesser limits than the device has lead to a plan that runs.
+TEST_F(ReduceTest, FakeLimits) {
+    const std::size_t count = 20000;
+    const Elements data = make_elements(Scalar::u32, Operator::sum, count, 4);
+    for_each_tier([&](Tier tier) {
+        for (const auto& [invocations, memory] : {std::pair{128u, 16384u}, std::pair{768u, 16384u},
+                                                  std::pair{1024u, 2048u}, std::pair{32u, 1024u}}) {
+            SCOPED_TRACE(fmt::format("{} invocations, {} bytes", invocations, memory));
+            Caps caps = rig().caps();
+            caps.limits.max_workgroup_invocations = std::min(caps.limits.max_workgroup_invocations, invocations);
+            caps.limits.max_workgroup_size_x = std::min(caps.limits.max_workgroup_size_x, invocations);
+            caps.limits.max_workgroup_memory = memory;
+            ReduceRunner runner(rig(), {.max_count = count, .tier = tier}, caps);
+            ASSERT_TRUE(runner);
+            for (const Pass& pass : runner.plan().passes) {
+                EXPECT_LE(pass.workgroup_size, invocations);
+                EXPECT_LE(pass.workgroup_memory, memory);
+            }
+            runner.expect_right(data.bytes());
+        }
+    });
+}
+
+// C1, C2: as many subgroups as a workgroup can have (64 partials of 4 lanes), and one alone.
+TEST_F(ReduceTest, ManySubgroupsAndOne) {
+    const std::uint32_t most = rig().caps().limits.max_workgroup_invocations;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        for (const std::uint32_t workgroup_size : {lanes(), lanes() * 2, 256u, most}) {
+            if (workgroup_size > most) continue;
+            if (tier == Tier::pinned &&
+                workgroup_size / lanes() > rig().caps().subgroup.max_workgroup_subgroups) {
+                continue;
+            }
+            SCOPED_TRACE(fmt::format("W {}", workgroup_size));
+            const ReducePolicy policy{
+                .strategy = strategy, .workgroup_size = workgroup_size, .vectors = 1, .max_groups = 3};
+            const std::size_t count = workgroup_size * 4 * 4 + 7;
+            ReduceRunner runner(rig(), {.max_count = count, .tier = tier, .policy = policy});
+            ASSERT_TRUE(runner);
+            runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 1).bytes());
+            runner.expect_right(make_elements(Scalar::u32, Operator::sum, workgroup_size, 2).bytes());
+        }
+    });
+}
+
+// C8: a workgroup smaller than a subgroup has a partial one.
+TEST_F(ReduceTest, WorkgroupsSmallerThanASubgroup) {
+    for (const Tier tier : {Tier::portable, Tier::barrier}) {
+        if (!lacking(rig().caps(), tier).empty()) continue;
+        claim(tier);
+        for (const std::uint32_t workgroup_size : {4u, 8u}) {
+            for (const ReduceStrategy strategy : kStrategies) {
+                for (const Operator op : {Operator::sum, Operator::argmin}) {
+                    SCOPED_TRACE(fmt::format("{} W {} {} {}", to_text(tier), workgroup_size, to_text(strategy), to_text(op)));
+                    const ReducePolicy policy{
+                        .strategy = strategy, .workgroup_size = workgroup_size, .vectors = 1, .max_groups = 3};
+                    ReduceRunner runner(rig(), {.op = op, .max_count = 500, .tier = tier, .policy = policy});
+                    ASSERT_TRUE(runner);
+                    for (const std::size_t count : {1u, 3u, 15u, 16u, 17u, 31u, 33u, 27u, 499u}) {
+                        runner.expect_right(make_elements(Scalar::u32, op, count, count).bytes());
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_F(ReduceTest, TwentySevenItems) {
+    std::vector<std::uint32_t> values(27);
+    for (std::uint32_t i = 0; i < 27; ++i) values[i] = i + 1;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReduceRunner runner(rig(), {.max_count = 27, .tier = tier, .policy = tiny(strategy)});
+        ASSERT_TRUE(runner);
+        EXPECT_EQ(value_at<std::uint32_t>(runner.run(bytes_of(values))), 378u);
+    });
+}
+
+// D9: a workgroup with one live item, and all others idle.
+TEST_F(ReduceTest, ATailOfOneItem) {
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReduceRunner runner(rig(), {.max_count = 10000, .tier = tier, .policy = tiny(strategy)});
+        ASSERT_TRUE(runner);
+        for (const std::size_t tiles : {1u, 2u, 5u, 6u, 11u, 20u}) {
+            runner.expect_right(make_elements(Scalar::u32, Operator::sum, tiles * 128 + 1, tiles).bytes());
+        }
+    });
+}
+
+// Counts in a buffer: 0, 1, the maximum, and values above it, which count as it.
+TEST_F(ReduceTest, CountsInABuffer) {
+    const std::uint64_t max_count = 3000;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
+            if (addressing == Addressing::device_address && !rig().caps().device_addresses) continue;
+            SCOPED_TRACE(to_text(addressing));
+            ReducePolicy policy = tiny(strategy);
+            policy.max_items_per_dispatch = 5 * 128;
+            ReduceRunner runner(
+                rig(), {.max_count = max_count, .tier = tier, .addressing = addressing, .policy = policy});
+            ASSERT_TRUE(runner);
+            const Elements all = make_elements(Scalar::u32, Operator::sum, max_count, 8);
+            std::vector<std::uint64_t> values{0, 1, 127, 128, 129, 640, 641, 2999, 3000, 3001, 0x80000000, 0xffffffff};
+            if (addressing == Addressing::device_address) {
+                values.insert(values.end(), {std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + 5, ~std::uint64_t{0}});
+            }
+            for (const std::uint64_t value : values) {
+                SCOPED_TRACE(fmt::format("count {}", value));
+                // The whole input is there; only `value` items of it are to be taken.
+                const auto result =
+                    runner.run(all.bytes(), {.count_in_buffer = true, .count_value = value, .timestamps = false});
+                const std::size_t used = static_cast<std::size_t>(std::min(value, max_count)) * 4;
+                if (!result.empty()) runner.expect_matches(std::span(all.bytes()).first(used), result);
+            }
+        }
+    });
+}
+
+// Indices of 64 bits, though the data are small: a plan for more than 2^32 items.
+TEST_F(ReduceTest, PlansForMoreThan32BitsOfItems) {
+    if (!rig().caps().device_addresses) GTEST_SKIP() << "no device addresses on this device";
+    for_each_tier([&](Tier tier) {
+        for (const Scalar element : {Scalar::u8, Scalar::i32}) {
+            const ReduceDesc desc{.element = element,
+                                  .op = Operator::argmax,
+                                  .max_count = (std::uint64_t{1} << 32) + 100,
+                                  .tier = tier,
+                                  .policy = ReducePolicy{.workgroup_size = 64, .vectors = 4, .max_groups = 64}};
+            const auto plan = plan_reduce(rig().caps(), desc);
+            ASSERT_TRUE(plan) << plan.error().message;
+            EXPECT_EQ(plan->addressing, Addressing::device_address);
+            expect_kernels_of_tier(*plan);
+            const auto executable = rig().compile(*plan);
+            ASSERT_TRUE(executable) << executable.error().message;
+            const OwnedDevice& device = rig().owned();
+            const std::size_t count = 3001;
+            const Elements data = make_elements(element, Operator::argmax, count, 12);
+            const auto make = [&](std::uint64_t bytes) { return *device.make_buffer(std::max<std::uint64_t>(bytes, 16), MemoryKind::device); };
+            const auto input = make(bytes_needed(*plan, Role::input, count));
+            const auto output = make(plan->argument(Role::output)->bytes);
+            const auto scratch = make(plan->argument(Role::scratch)->bytes);
+            ASSERT_TRUE(device.upload(input, 0, data.bytes()));
+            const auto binding = executable->bind(
+                {.input = input.range(), .output = output.range(), .scratch = scratch.range()}, count);
+            ASSERT_TRUE(binding) << binding.error().message;
+            ASSERT_TRUE(device.run([&](VkCommandBuffer cmd) {
+                binding->record(cmd);
+                record_readback_barrier(device, cmd);
+            }));
+            count_dispatch(tier);
+            std::vector<std::byte> result(16);
+            ASSERT_TRUE(device.download(output, 0, result));
+            std::string why;
+            EXPECT_TRUE(reduce_matches(desc, data.bytes(), result, &why)) << why;
+        }
+    });
+}
+
+// Wide sums past 2^32 and past 2^63: carries between the two words of an accumulator.
+TEST_F(ReduceTest, SixtyFourBitCarries) {
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        const auto check = [&](Scalar element, Scalar accumulator, Operator op, auto value) {
+            const std::size_t count = 1300;
+            ReduceRunner runner(rig(), {.element = element,
+                                        .op = op,
+                                        .accumulator = accumulator,
+                                        .max_count = count,
+                                        .tier = tier,
+                                        .policy = tiny(strategy)});
+            ASSERT_TRUE(runner);
+            Elements data(element, count);
+            for (std::size_t i = 0; i < count; ++i) data.set(i, static_cast<std::uint64_t>(value(i)));
+            runner.expect_right(data.bytes());
+        };
+        check(Scalar::u32, Scalar::u64, Operator::sum, [](std::size_t) { return 0xffffffffu; });
+        check(Scalar::i32, Scalar::i64, Operator::sum, [](std::size_t i) { return i % 3 == 0 ? 1 : -2147483647; });
+        check(Scalar::u64, Scalar::u64, Operator::sum, [](std::size_t i) { return ~std::uint64_t{0} - i; });
+        check(Scalar::u64, Scalar::u64, Operator::product, [](std::size_t i) { return hash(6, i) | 1; });
+        check(Scalar::i64, Scalar::i64, Operator::min,
+              [](std::size_t i) { return static_cast<std::int64_t>(hash(7, i)); });
+        // Equal high words: only the low ones tell.
+        check(Scalar::i64, Scalar::i64, Operator::max,
+              [](std::size_t i) { return static_cast<std::int64_t>(0xfffffffe00000000u | (hash(8, i) & 0xffffffff)); });
+        check(Scalar::u64, Scalar::u64, Operator::argmin,
+              [](std::size_t i) { return 0x7fffffff00000000u | (hash(9, i) & 0xff); });
+    });
+}
+
+// D8: a thousand uses of one binding, each with another answer.
+TEST_F(ReduceTest, AThousandRepeats) {
+    const std::size_t count = 32 * 4 * 11 + 3;
+    for_each_tier([&](Tier tier) {
+        const ReduceDesc desc{
+            .max_count = count, .tier = tier, .policy = tiny(ReduceStrategy::last_workgroup)};
+        const auto plan = plan_reduce(rig().caps(), desc);
+        ASSERT_TRUE(plan);
+        expect_kernels_of_tier(*plan);
+        const auto executable = rig().compile(*plan);
+        ASSERT_TRUE(executable);
+        const OwnedDevice& device = rig().owned();
+        const UseBuffers use = make_use_buffers(device, *plan);
+        const auto binding = executable->bind(use.buffers(*plan), count);
+        ASSERT_TRUE(binding);
+        const auto cmd = device.make_command_buffer();
+        ASSERT_TRUE(cmd);
+        const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+        ASSERT_EQ(device.vk().BeginCommandBuffer(*cmd, &begin), VK_SUCCESS);
+        binding->record(*cmd);
+        record_readback_barrier(device, *cmd);
+        ASSERT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
+        std::vector<std::uint32_t> values(count);
+        std::uint32_t sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += values[i] = static_cast<std::uint32_t>(hash(1, i));
+        ASSERT_TRUE(device.upload(use.input, 0, bytes_of(values)));
+        for (std::uint32_t run = 0; run < 1000; ++run) {
+            // One element of the input changes from run to run.
+            const std::size_t changed = hash(2, run) % count;
+            const auto value = static_cast<std::uint32_t>(hash(3, run));
+            sum += value - values[changed];
+            values[changed] = value;
+            ASSERT_TRUE(device.upload(use.input, changed * 4, bytes_of(std::vector<std::uint32_t>{value})));
+            ASSERT_TRUE(device.submit(*cmd));
+            count_dispatch(tier);
+            std::vector<std::byte> result(4);
+            ASSERT_TRUE(device.download(use.output, 0, result));
+            ASSERT_EQ(value_at<std::uint32_t>(result), sum) << "run " << run;
+        }
+    });
+}
+
+TEST_F(ReduceTest, ReplaysWithTheCountInABuffer) {
+    const std::uint32_t max_count = 2500;
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReducePolicy policy = tiny(strategy);
+        policy.max_items_per_dispatch = 5 * 128;
+        const ReduceDesc desc{.op = Operator::bit_xor, .max_count = max_count, .tier = tier, .policy = policy};
+        const auto plan = plan_reduce(rig().caps(), desc);
+        ASSERT_TRUE(plan);
+        const auto executable = rig().compile(*plan);
+        ASSERT_TRUE(executable);
+        const OwnedDevice& device = rig().owned();
+        const UseBuffers use = make_use_buffers(device, *plan);
+        const auto binding = executable->bind(use.buffers(*plan), use.count_buffer());
+        ASSERT_TRUE(binding) << binding.error().message;
+        const auto cmd = device.make_command_buffer();
+        ASSERT_TRUE(cmd);
+        const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+        ASSERT_EQ(device.vk().BeginCommandBuffer(*cmd, &begin), VK_SUCCESS);
+        binding->record(*cmd);
+        record_readback_barrier(device, *cmd);
+        ASSERT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
+        for (const std::uint32_t count : {2500u, 0u, 1u, 641u, 2499u, 0u, 640u, 9999u, 128u}) {
+            const Elements data = make_elements(Scalar::u32, Operator::bit_xor, max_count, count);
+            ASSERT_TRUE(device.upload(use.input, 0, data.bytes()));
+            ASSERT_TRUE(device.upload(use.count, 0, bytes_of(std::vector<std::uint32_t>{count})));
+            ASSERT_TRUE(device.submit(*cmd));
+            count_dispatch(tier);
+            std::vector<std::byte> result(4);
+            ASSERT_TRUE(device.download(use.output, 0, result));
+            std::string why;
+            const std::size_t used = std::min(count, max_count) * std::size_t{4};
+            EXPECT_TRUE(reduce_matches(desc, std::span(data.bytes()).first(used), result, &why)) << count << ": " << why;
+        }
+    });
+}
+
+// D6: ranges that begin anywhere: refused, or right; never silently wrong.
+TEST_F(ReduceTest, OffsetsThatAreNotAligned) {
+    const std::size_t count = 700;
+    const OwnedDevice& device = rig().owned();
+    for_each_tier([&](Tier tier) {
+        for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
+            if (addressing == Addressing::device_address && !rig().caps().device_addresses) continue;
+            const ReduceDesc desc{.max_count = count,
+                                  .tier = tier,
+                                  .addressing = addressing,
+                                  .policy = tiny(ReduceStrategy::two_pass)};
+            const auto plan = plan_reduce(rig().caps(), desc);
+            ASSERT_TRUE(plan);
+            const auto executable = rig().compile(*plan);
+            ASSERT_TRUE(executable);
+            const Elements data = make_elements(Scalar::u32, Operator::sum, count, 3);
+            for (const Role moved : {Role::input, Role::output, Role::scratch}) {
+                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u}) {
+                    SCOPED_TRACE(fmt::format("{} {} at +{}", to_text(addressing), to_text(moved), offset));
+                    const auto make = [&](Role role) {
+                        const auto bytes = static_cast<std::size_t>(plan->argument(role)->bytes);
+                        return GuardedBuffer(device, bytes, role == moved ? offset : 0);
+                    };
+                    GuardedBuffer input = make(Role::input), output = make(Role::output), scratch = make(Role::scratch);
+                    const auto scratch_bytes = static_cast<std::size_t>(plan->argument(Role::scratch)->bytes);
+                    input.reset(data.bytes());
+                    output.reset_poisoned(4);
+                    scratch.reset_poisoned(scratch_bytes);
+                    const auto binding = executable->bind({.input = input.range(input.capacity()),
+                                                           .output = output.range(4),
+                                                           .scratch = scratch.range(scratch_bytes)},
+                                                          count);
+                    const std::uint32_t needed = plan->argument(moved)->alignment;
+                    EXPECT_EQ(binding.has_value(), offset % needed == 0) << "alignment is " << needed;
+                    if (!binding) {
+                        EXPECT_EQ(binding.error().code, ErrorCode::bad_argument);
+                        EXPECT_NE(binding.error().message.find(to_text(moved)), std::string::npos)
+                            << binding.error().message;
+                        continue;
+                    }
+                    ASSERT_TRUE(device.run([&](VkCommandBuffer cmd) {
+                        binding->record(cmd);
+                        record_readback_barrier(device, cmd);
+                    }));
+                    count_dispatch(tier);
+                    std::string why;
+                    EXPECT_TRUE(reduce_matches(desc, data.bytes(), output.read(4), &why)) << why;
+                    output.expect_guards(4, "output");
+                    scratch.expect_guards(scratch_bytes, "scratch");
+                }
+            }
+        }
+    });
+}
+
+// The data of users: all of a plan's own choosing, no policy given.
+TEST_F(ReduceTest, DefaultPolicies) {
+    for_each_tier([&](Tier tier) {
+        for (const std::size_t count : {std::size_t{1000}, std::size_t{100003}}) {
+            for (const Operator op : {Operator::sum, Operator::argmax}) {
+                SCOPED_TRACE(fmt::format("{} of {}", to_text(op), count));
+                ReduceRunner runner(rig(), {.op = op, .max_count = count, .tier = tier});
+                ASSERT_TRUE(runner);
+                runner.expect_right(make_elements(Scalar::u32, op, count, 21).bytes());
+                runner.expect_right(make_elements(Scalar::u32, op, count / 3, 22).bytes());
+                runner.expect_right(make_elements(Scalar::u32, op, count - 1, 23).bytes(), {.count_in_buffer = true});
+            }
+        }
+    });
+}
+
+TEST_F(ReduceTest, SecondaryCommandBuffers) {
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        ReduceRunner runner(rig(), {.max_count = 3000, .tier = tier, .policy = tiny(strategy)});
+        ASSERT_TRUE(runner);
+        const Elements data = make_elements(Scalar::u32, Operator::sum, 2901, 6);
+        runner.expect_right(data.bytes(), {.secondary = true});
+        runner.expect_right(data.bytes(), {.count_in_buffer = true, .secondary = true});
+    });
+}
+
+}  // namespace
+}  // namespace lanewise::test

@@ -1,0 +1,233 @@
+// Purpose: combines the input into one value per workgroup, and depending on the strategy these
+//   into the result.
+// Passes before: count_to_groups, where the count is in a buffer. After: reduce_partials with the
+//   strategy two_pass, otherwise none.
+// Inputs: input (0), elements in whole 32-bit words. Outputs: output (1), the result
+//   (item/result.glsl), unless two_pass. Scratch (2): parameters where the count is in a buffer; one
+//   partial per workgroup unless one_workgroup. State (3), last_workgroup only: word 0 counts the
+//   workgroups that have arrived; zero before and after.
+// Needs: subgroup form: basic and shuffle operations. Element or accumulator f64 in its name:
+//   shaderFloat64. Nothing else: 64-bit integers are pairs of words.
+// Memory order: a workgroup's partial is written before its arrival is counted, the last one reads
+//   all partials after it has counted: two memory barriers of device scope, both in
+//   workgroup-uniform flow (inside non-uniform flow lavapipe 22.3 takes them for control barriers).
+// Tail: of the last tile the whole 16-byte vectors are read like the others, each by its lane; the
+//   lane whose vector is cut reads words up to the last that holds an element. Lanes without an
+//   item hold no value: the number of lanes that do goes with them, and no identity is ever made.
+// Source: the balanced tree over lanes is folklore; "last workgroup finishes" is the threadfence
+//   reduction of NVIDIA's CUDA samples.
+// What differs in WGSL: no memory barrier of device scope, so no last_workgroup; storage pointers
+//   and structs of accumulators are written out.
+//
+//     input     | tile 0    | tile 1    | tile 2    | tile 3    | til|      a workgroup: some tiles
+//     lane      0 1 2 3 0 1 2 3 ...                        one vector each, kVectors times a tile
+//     streams   x y z w            each lane combines its x words apart from its y words ...
+//                \|_|/             ... and the four in the end
+//     workgroup  0 1 2 3 -> value  (workgroup/reduce_*.glsl)
+//     output     partial 0, 1, 2 ... -> result
+//
+// The order of combination depends on the count, the workgroup size, the vectors and the tiles per
+// workgroup: not on the form, the subgroup size, or which workgroup is last. The operator must be
+// associative and commutative.
+#version 450
+
+// Prologue: a build or the assembler replaces these.
+#ifndef LW_ELEMENT_BITS
+#define LW_ELEMENT_BITS 32  // 8, 16, 32, 64
+#endif
+#ifndef LW_ACCUMULATOR_BITS
+#define LW_ACCUMULATOR_BITS 32  // 32, 64
+#endif
+#ifndef LW_ACCUMULATOR_FLOAT64
+#define LW_ACCUMULATOR_FLOAT64 0  // 1: 64-bit floating-point arithmetic
+#endif
+#ifndef LW_INDEX_BITS
+#define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
+#endif
+// LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
+// LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
+// End of the prologue.
+
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#ifdef LW_FORM_SUBGROUP
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
+#ifdef LW_DEVICE_ADDRESS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint kWorkgroupSize = 256u;  // a power of two
+layout(constant_id = 1) const uint kVectors = 4u;          // of a lane and tile; a power of two
+layout(constant_id = 2) const uint kOperator = 0u;         // item/names.glsl
+layout(constant_id = 3) const uint kElementKind = 0u;      // item/names.glsl
+// Constant 4, element_bits, is LW_ELEMENT_BITS here.
+layout(constant_id = 5) const uint kStrategy = 0u;
+layout(constant_id = 6) const uint kPartialsOffset = 64u;  // words of scratch before the partials
+layout(constant_id = 7) const uint kSubgroupSize = 0u;     // 0: read in the shader
+layout(constant_id = 8) const uint kFullSubgroups = 0u;    // 1: promised by the API
+layout(constant_id = 9) const uint kValueBits = 32u;       // item/result.glsl
+const uint kElementBits = LW_ELEMENT_BITS;
+
+// lanewise::ReduceStrategy, in its order.
+const uint kOneWorkgroup = 0u;
+const uint kLastWorkgroup = 1u;
+const uint kTwoPass = 2u;
+
+#define LW_BINDINGS 4
+#define LW_INPUT_BINDING 0
+#define LW_SCRATCH
+#include "tile/memory.glsl"
+LW_BUFFER(result, 1, writeonly)
+LW_BUFFER(scratch, 2, coherent)
+LW_BUFFER(state, 3, coherent)
+
+#include "item/accumulator.glsl"
+#include "item/element.glsl"
+#include "item/result.glsl"
+#include "tile/load.glsl"
+#include "tile/partials.glsl"
+#include "tile/share.glsl"
+#ifdef LW_FORM_SUBGROUP
+#include "workgroup/reduce_subgroup.glsl"
+#else
+#include "workgroup/reduce_barrier.glsl"
+#endif
+
+const uint kTileItems = kTileVectors * kItemsPerVector;
+
+shared uint sh_arrived;
+
+// The number of this invocation in its workgroup. A reduction without subgroups needs no order of
+// lanes, so this does without ballots (subgroup/vlane.glsl).
+uint lane_number() {
+    uint number = gl_LocalInvocationIndex;
+#ifdef LW_FORM_SUBGROUP
+    if (subgroups_are_full()) {
+        number = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
+    }
+#endif
+    return number;
+}
+
+uvec2 index_of_lane(uint tile, uint vlane) {
+    return add64(multiply32(tile, kTileItems), uvec2(vlane * kItemsPerVector, 0u));
+}
+
+// Combines a tile into a lane's streams; `holds` says whether they hold values before. With
+// `all` false only the first `whole` vectors of the tile are there.
+void add_tile(inout Accumulator streams[LW_STREAMS], bool holds, uint tile, uint vlane,
+              const bool all, uint whole) {
+    Place place = tile_place(tile);
+    uvec4 vectors[kVectors];
+    // All loads are issued before the first is used.
+    [[unroll]] for (uint k = 0u; k < kVectors; ++k) {
+        uint i = k * kWorkgroupSize + vlane;
+        if (all || i < whole) vectors[k] = load_vector(place, i);
+    }
+    if (all || vlane < whole) {
+        uvec2 base = index_of_lane(tile, vlane);
+        [[unroll]] for (uint stream = 0u; stream < LW_STREAMS; ++stream) {
+            uint position = stream * kItemsPerStream;
+            Accumulator sum;
+            [[unroll]] for (uint k = 0u; k < kVectors; ++k) {
+                if (all || k * kWorkgroupSize + vlane < whole) {
+                    Accumulator more = stream_accumulator(vectors[k], stream, position);
+                    if (k != 0u) more = combine_in_order(sum, more);
+                    sum = more;
+                }
+                position += kWorkgroupSize * kItemsPerVector;
+            }
+            sum = accumulator_moved(sum, base);
+            if (holds) sum = combine_in_order(streams[stream], sum);
+            streams[stream] = sum;
+        }
+    }
+}
+
+// The vector that the end of the input cuts, its `items` items.
+void add_cut_vector(inout Accumulator total, bool holds, uint tile, uint i, uint items) {
+    Place place = tile_place(tile);
+    uvec4 vector = uvec4(0u);
+    [[unroll]] for (uint word = 0u; word < 4u; ++word) {
+        if (word * 32u < items * LW_ELEMENT_BITS) vector[word] = load_word(place, 4u * i + word);
+    }
+    uvec2 base = add64(multiply32(tile, kTileItems), uvec2(i * kItemsPerVector, 0u));
+    for (uint position = 0u; position < items; ++position) {
+        Accumulator item = item_accumulator(vector, position / kItemsPerStream,
+                                            position % kItemsPerStream, position);
+        item = accumulator_moved(item, base);
+        if (holds) item = combine(total, item);
+        total = item;
+        holds = true;
+    }
+}
+
+void store_partial(uint i, Accumulator a) {
+    uint first = kPartialsOffset + i * LW_ACCUMULATOR_WORDS;
+    uint words[LW_ACCUMULATOR_WORDS] = words_of_accumulator(a);
+    [[unroll]] for (uint word = 0u; word < LW_ACCUMULATOR_WORDS; ++word) {
+        LW_WORD(scratch, first + word) = words[word];
+    }
+}
+
+void write_result(Accumulator total, bool any) {
+    uint words[LW_RESULT_WORDS] = words_of_result(total, any);
+    [[unroll]] for (uint i = 0u; i < LW_RESULT_WORDS; ++i) LW_WORD(result, i) = words[i];
+}
+
+void main() {
+    uint vlane = lane_number();
+    Share share = read_share();
+    uint group = group_number();
+    Part part = part_of_group(share, group, kTileItems);
+
+    Accumulator streams[LW_STREAMS];
+    for (uint tile = part.first; tile < part.end; ++tile) {
+        add_tile(streams, tile != part.first, tile, vlane, true, 0u);
+    }
+    bool has_tile = part.first < part.end;
+    uint whole = part.cut / kItemsPerVector;
+    if (whole != 0u) add_tile(streams, has_tile, part.end, vlane, false, whole);
+
+    // Lanes from here on hold nothing.
+    uint lanes = has_tile ? kWorkgroupSize
+                          : min(kWorkgroupSize, divide_up(part.cut, kItemsPerVector));
+    bool holds = has_tile || vlane < whole;
+    Accumulator total = streams[0];
+    if (holds) {
+#if LW_STREAMS == 4
+        total = combine(combine(streams[0], streams[1]), combine(streams[2], streams[3]));
+#else
+        total = combine(streams[0], streams[1]);
+#endif
+    }
+    uint cut = part.cut % kItemsPerVector;
+    if (cut != 0u && vlane == whole % kWorkgroupSize) {
+        add_cut_vector(total, holds, part.end, whole, cut);
+    }
+    total = workgroup_reduce(total, vlane, lanes);
+
+    if (kStrategy == kTwoPass) {
+        if (vlane == 0u) store_partial(group, total);
+    } else if (kStrategy == kOneWorkgroup || share.groups == 1u) {
+        if (vlane == 0u) write_result(total, lanes != 0u);
+    } else {
+        if (vlane == 0u) store_partial(group, total);
+        memoryBarrierBuffer();
+        if (vlane == 0u) sh_arrived = atomicAdd(LW_WORD(state, 0), 1u);
+        barrier();
+        if (sh_arrived == share.groups - 1u) {
+            memoryBarrierBuffer();
+            total = gather_partials(share.groups, vlane);
+            total = workgroup_reduce(total, vlane, lanes_with_partials(share.groups));
+            if (vlane == 0u) {
+                write_result(total, true);
+                LW_WORD(state, 0) = 0u;
+            }
+        }
+    }
+}

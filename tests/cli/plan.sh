@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# lanewise plan: for this device and for described ones.
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+devices=$(dirname "$here")/devices
+
+run plan reduce
+expect_good
+check "prints the passes" holds "$out" reduce_tiles
+check "standard error is empty" same "$err" ""
+
+for device in "$devices"/*.json; do
+    run plan reduce --caps "$device" --count 2^20
+    expect_good
+    check "prints a tier for $(basename "$device")" grep -qE 'pinned|portable|barrier' "$work/out"
+    run plan reduce --caps "$device" --json
+    expect_good
+    check "valid JSON for $(basename "$device")" valid_json
+    check "passes" json 'len(j["passes"]) >= 1 and j["primitive"] == "reduce"'
+done
+run plan reduce --caps "$devices/nvidia.json" --count 1000 --op argmin --type f32
+check "summary" holds "$out" "argmin of f32"
+run plan reduce --caps "$devices/none.json" --tier pinned
+expect_refused pinned
+run plan reduce --caps "$devices/none.json" --type f64
+expect_refused f64
+run plan reduce --caps "$devices/none.json" --op xor --type f32
+expect_refused xor
+
+printf '{"subgroup": {"sizes": 3}}' >"$work/caps.json"
+run plan reduce --caps "$work/caps.json"
+expect_refused caps.json sizes
+printf 'no json' >"$work/caps.json"
+run plan reduce --caps "$work/caps.json"
+expect_refused caps.json
+run plan reduce --caps "$work/none.json"
+expect_refused none.json
+run plan reduce --count many
+expect_refused many
+run plan reduce --type u33
+expect_refused u33
+run plan
+expect_refused
+
+# What info writes, plan reads.
+run info --caps-json
+if [ "$status" -eq 0 ]; then
+    cp "$work/out" "$work/this.json"
+    run plan reduce
+    plan=$out
+    run plan reduce --caps "$work/this.json"
+    expect_good
+    check "the same plan from saved caps" same "$out" "$plan"
+fi
+
+# A kernel appears whole, or not at all.
+run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass reduce_tiles -o "$work/k.spv"
+expect_good
+check "SPIR-V" same "$(head -c 4 "$work/k.spv" | od -An -tx4 | tr -d ' ')" 07230203
+check "nothing is left beside it" same "$(find "$work" -name 'k.spv*' | wc -l)" 1
+printf 'before' >"$work/old.spv"
+run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass no_such_pass -o "$work/old.spv"
+expect_refused no_such_pass
+check "the old file is as it was" same "$(cat "$work/old.spv")" before
+run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass reduce_tiles -o "$work/no/such/folder/k.spv"
+check "an unwritable path fails" test "$status" -ne 0
+check "in one line" one_line "$err"
+run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass reduce_tiles
+expect_refused
+finish

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Compiles the kernels that a list names and turns them into C++ tables.
+
+A list (primitives/reduce/reduce_kernels.txt) says which variants of which .comp files exist:
+
+    # Comments and blank lines are skipped; a line ending in a backslash goes on in the next.
+    axis element    = u32[ELEMENT=uint] | f32[ELEMENT=float USE_FLOAT]
+    axis addressing = descriptor | device_address[USE_ADDRESSES]
+
+    reduce_tiles.comp : subgroup.@element.@addressing : USE_SUBGROUPS
+    reduce_tiles.comp : barrier.@element.@addressing
+
+A kernel line is `source : variant : defines`. Source is relative to the list; defines are NAME or
+NAME=VALUE, may be left out, and come on top of those of the axes. Each @axis in the variant takes
+every token of that axis in turn, so that a line makes the product of its axes. The kernel's name is
+the source's stem, a dot, and the variant: reduce_tiles.subgroup.u32.descriptor.
+
+Every kernel is compiled for Vulkan 1.1 (SPIR-V 1.3). One with `subgroup` among its tokens is also
+compiled for Vulkan 1.3 (SPIR-V 1.6), where the subgroup size that the shader reads is the true one.
+
+  kernels.py stems LIST        the stems, one a line
+  kernels.py names LIST        the kernels' names, one a line
+  kernels.py build ...         compiles one stem; called by cmake/Kernels.cmake
+"""
+
+import argparse
+import array
+import concurrent.futures
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import typing
+
+TARGETS = {0x00010300: "vulkan1.1", 0x00010600: "vulkan1.3"}
+NAME = r"[a-z][a-z0-9_]*"
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+class Kernel(typing.NamedTuple):
+    name: str
+    source: pathlib.Path
+    defines: tuple[str, ...]
+
+    def versions(self):
+        both = "subgroup" in self.name.split(".")
+        return (0x00010300, 0x00010600) if both else (0x00010300,)
+
+
+class ListError(Exception):
+    pass
+
+
+def parse_defines(text):
+    defines = text.split()
+    for define in defines:
+        if not re.fullmatch(r"[A-Za-z_]\w*(=\S*)?", define):
+            raise ListError(f"not a define (NAME or NAME=VALUE): {define}")
+    return tuple(defines)
+
+
+def parse_axis(text):
+    """'u32[A=1 B] | f32' -> [('u32', ('A=1', 'B')), ('f32', ())]"""
+    choices = []
+    for choice in text.split("|"):
+        match = re.fullmatch(rf"\s*([a-z0-9_]+)\s*(?:\[(.*)\])?\s*", choice)
+        if not match:
+            raise ListError(f"not a token of an axis: {choice.strip()}")
+        choices.append((match[1], parse_defines(match[2] or "")))
+    return choices
+
+
+def expand(stem, source, variant, defines, axes):
+    parts = []
+    for part in variant.split("."):
+        if part.startswith("@"):
+            if part[1:] not in axes:
+                raise ListError(f"no axis {part[1:]}")
+            parts.append(axes[part[1:]])
+        elif re.fullmatch(r"[a-z0-9_]+", part):
+            parts.append([(part, ())])
+        else:
+            raise ListError(f"not a token: '{part}'")
+    for choice in itertools.product(*parts):
+        name = ".".join([stem] + [token for token, _ in choice])
+        yield Kernel(name, source, sum((more for _, more in choice), defines))
+
+
+def read_list(path):
+    """The kernels of a list, sorted by name."""
+    axes, kernels = {}, {}
+    lines = path.read_text(encoding="ascii").replace("\\\n", " ").splitlines()
+    for line in lines:
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        try:
+            if axis := re.fullmatch(rf"axis\s+({NAME})\s*=(.*)", line):
+                axes[axis[1]] = parse_axis(axis[2])
+                continue
+            fields = [field.strip() for field in line.split(":")]
+            if len(fields) not in (2, 3):
+                raise ListError("not `source : variant : defines`")
+            source = path.parent / fields[0]
+            if source.suffix != ".comp" or not source.is_file():
+                raise ListError(f"no kernel file {source}")
+            defines = parse_defines("".join(fields[2:]))
+            for kernel in expand(source.stem, source, fields[1], defines, axes):
+                if kernel.name in kernels:
+                    raise ListError(f"{kernel.name} is listed twice")
+                kernels[kernel.name] = kernel
+        except ListError as error:
+            raise ListError(f"{path}: {error}\n  in: {line}") from None
+    return [kernels[name] for name in sorted(kernels)]
+
+
+def included_files(source, folders, seen=None):
+    """source and everything that it includes, in any variant."""
+    seen = {} if seen is None else seen
+    if source not in seen:
+        seen[source] = True
+        for name in INCLUDE.findall(source.read_text(encoding="ascii")):
+            for folder in (source.parent, *folders):
+                if (folder / name).is_file():
+                    included_files((folder / name).resolve(), folders, seen)
+                    break
+    return list(seen)
+
+
+def run(kernel, command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{kernel.name}: {' '.join(command)}\n{done.stdout.rstrip()}")
+    if "WARNING:" in done.stdout:
+        print(f"{kernel.name}:\n{done.stdout.rstrip()}", file=sys.stderr)
+
+
+def compile_module(kernel, version, options):
+    """Words of the module; its file stays beside the C++ for people and tools to look at."""
+    target = TARGETS[version]
+    module = str(options.out / f"{kernel.name}.{target}.spv")
+    run(kernel, [options.glslang, "--target-env", target, "-S", "comp"]
+        + [f"-I{folder}" for folder in options.include]
+        + [f"-D{define}" for define in kernel.defines]
+        + ["-o", module, str(kernel.source)])
+    # Names and specialisation constants survive -O.
+    run(kernel, [options.spirv_opt, f"--target-env={target}", "-O", module, "-o", module])
+    run(kernel, [options.spirv_val, "--target-env", target, module])
+    words = array.array("I", pathlib.Path(module).read_bytes())
+    if words[1] != version:
+        raise RuntimeError(f"{kernel.name}: SPIR-V {words[1]:#010x} came out for {target}")
+    return words
+
+
+def write_if_changed(path, text):
+    if not path.is_file() or path.read_text(encoding="ascii") != text:
+        path.write_text(text, encoding="ascii")
+
+
+def write_tables(stem, modules, out):
+    """STEM.cpp defines the words; STEM.inc lists them, for the catalogue to declare and to tabulate."""
+    code = ["// Generated by tools/kernels.py.", "#include <cstdint>", "",
+            "namespace lanewise::detail {", ""]
+    rows = ["// Generated by tools/kernels.py."]
+    for index, (kernel, version, words) in enumerate(modules):
+        symbol = f"k_{stem}_{index}"
+        code.append(f"// {kernel.name}, {TARGETS[version]}")
+        code.append(f"extern const std::uint32_t {symbol}[{len(words)}];")
+        code.append(f"const std::uint32_t {symbol}[{len(words)}] = {{")
+        code += [",".join(map(str, words[i:i + 16])) + "," for i in range(0, len(words), 16)]
+        code.append("};")
+        rows.append(f'LANEWISE_KERNEL("{kernel.name}", {version:#010x}, {symbol}, {len(words)})')
+    code += ["", "}  // namespace lanewise::detail"]
+    write_if_changed(out / f"{stem}.cpp", "\n".join(code) + "\n")
+    write_if_changed(out / f"{stem}.inc", "\n".join(rows) + "\n")
+
+
+def build(options):
+    kernels = [k for k in read_list(options.list) if k.source.stem == options.stem]
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    source = kernels[0].source
+    used = [options.list, pathlib.Path(__file__).resolve()]
+    used += included_files(source.resolve(), options.include)
+    outputs = f"{options.out / options.stem}.cpp {options.out / options.stem}.inc"
+    depfile = options.out / f"{options.stem}.d"
+    depfile.write_text(f"{outputs}: {' '.join(map(str, used))}\n")
+
+    jobs = [(kernel, version) for kernel in kernels for version in kernel.versions()]
+    failures, modules = [], []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        pending = [pool.submit(compile_module, *job, options) for job in jobs]
+        for (kernel, version), result in zip(jobs, pending):
+            try:
+                modules.append((kernel, version, result.result()))
+            except RuntimeError as error:
+                failures.append(str(error))
+    if failures:
+        shown = "\n\n".join(failures[:3])
+        sys.exit(f"{shown}\n{len(failures)} of {len(jobs)} modules of {options.stem} failed")
+    write_tables(options.stem, modules, options.out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compiles kernels; see the top of this file.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("stems", "names"):
+        verbs.add_parser(verb).add_argument("list", type=pathlib.Path)
+    builder = verbs.add_parser("build")
+    builder.add_argument("--list", type=pathlib.Path, required=True)
+    builder.add_argument("--stem", required=True)
+    builder.add_argument("--include", type=pathlib.Path, action="append", default=[])
+    builder.add_argument("--out", type=pathlib.Path, required=True)
+    for tool in ("glslang", "spirv-opt", "spirv-val"):
+        builder.add_argument(f"--{tool}", required=True)
+    options = parser.parse_args()
+    try:
+        if options.verb == "build":
+            build(options)
+        elif options.verb == "names":
+            print("\n".join(kernel.name for kernel in read_list(options.list)))
+        else:
+            print("\n".join(sorted({kernel.source.stem for kernel in read_list(options.list)})))
+    except (ListError, OSError, UnicodeError) as error:
+        sys.exit(f"kernels.py: {error}")
+
+
+if __name__ == "__main__":
+    main()
