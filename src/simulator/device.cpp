@@ -1,0 +1,395 @@
+// The host: Device, Executable, Binding. It knows no algorithm, as every host.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+
+#include "src/core/kernel_catalogue.hpp"
+#include "src/core/passes.hpp"
+#include "src/simulator/check_machine.hpp"
+#include "src/simulator/engine.hpp"
+
+namespace lanewise::simulator {
+
+struct Device::State {
+    Machine machine;
+    Caps caps;
+    std::map<std::string, std::shared_ptr<const detail::Program>> programs;  // by kernel and constants
+};
+
+struct Executable::State {
+    std::shared_ptr<Device::State> device;
+    Plan plan;
+    std::vector<std::shared_ptr<const detail::Program>> programs;  // of the plan's passes
+};
+
+struct Binding::State {
+    std::shared_ptr<Executable::State> executable;
+    Buffers buffers;
+    std::span<std::byte> count_memory;  // empty: the count is a number
+    bool count_in_buffer = false;
+    std::uint64_t count = 0;
+    Launch launch;
+    std::vector<std::byte> state;
+    std::vector<std::string> pass_names;
+};
+
+namespace {
+
+template <class... Args>
+tl::unexpected<Error> refuse(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+    return tl::unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...), {}});
+}
+
+// A device that lacks nothing; what can be partly populated cannot promise full subgroups.
+Caps caps_of(const Machine& machine) {
+    Caps caps;
+    caps.api = Api::simulator;
+    caps.device_name = fmt::format("simulator, subgroups of {}", machine.subgroup_size);
+    caps.driver = "Lanewise simulator";
+    caps.api_version_major = 1;
+    caps.api_version_minor = 3;
+    caps.subgroup.operations = 0xff;
+    caps.subgroup.stages = Stage::compute;
+    caps.subgroup.size = machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size : machine.subgroup_size;
+    caps.subgroup.min_size = machine.subgroup_size;
+    caps.subgroup.max_size = machine.subgroup_size;
+    caps.subgroup.size_is_true = machine.reported_subgroup_size == 0;
+    const bool full = machine.populations.empty() && !machine.random_populations;
+    caps.subgroup.required_size_stages = Stage::compute;
+    caps.subgroup.full_subgroups = full;
+    caps.subgroup.max_workgroup_subgroups = 256;
+    caps.subgroup.extended_types = true;
+    caps.limits.max_workgroup_invocations = 1024;
+    caps.limits.max_workgroup_size_x = 1024;
+    caps.limits.max_workgroup_memory = 65536;
+    caps.limits.max_groups_x = caps.limits.max_groups_y = caps.limits.max_groups_z = 65535;
+    caps.limits.max_storage_buffers = 64;
+    caps.limits.max_storage_range = (std::uint64_t{1} << 32) - 1;
+    caps.limits.storage_offset_alignment = 4;
+    caps.limits.max_push_constants = 256;
+    caps.types = {true, true, true, true, true, true, true};
+    caps.device_addresses = true;
+    caps.push_descriptors = true;
+    caps.device_scope_barrier = true;
+    caps.memory_model = true;
+    caps.int64_atomics = true;
+    return caps;
+}
+
+std::string program_key(const Pass& pass) {
+    std::string key = pass.kernel;
+    for (const Constant& constant : pass.constants) key += fmt::format(" {}={}", constant.id, constant.value);
+    return key;
+}
+
+Result<void> check_pass(const Caps& caps, const Machine& machine, const Pass& pass) {
+    const std::uint32_t size = pass.required_subgroup_size;
+    if (size != 0 && (size < caps.subgroup.min_size || size > caps.subgroup.max_size)) {
+        return refuse(ErrorCode::unsupported, "pass {}: a subgroup size of {} is required, this device has {} to {}",
+                      pass.name, size, caps.subgroup.min_size, caps.subgroup.max_size);
+    }
+    if (pass.full_subgroups && !caps.subgroup.full_subgroups) {
+        return refuse(ErrorCode::unsupported, "pass {}: full subgroups are required, this device does not promise them",
+                      pass.name);
+    }
+    if (pass.full_subgroups && pass.workgroup_size % (size != 0 ? size : machine.subgroup_size) != 0) {
+        return refuse(ErrorCode::unsupported, "pass {}: full subgroups of {} do not fill a workgroup of {}", pass.name,
+                      size != 0 ? size : machine.subgroup_size, pass.workgroup_size);
+    }
+    if (pass.workgroup_size > caps.limits.max_workgroup_invocations ||
+        pass.workgroup_size > caps.limits.max_workgroup_size_x) {
+        return refuse(ErrorCode::limit_exceeded, "pass {}: max_workgroup_invocations is {}, {} are wanted", pass.name,
+                      std::min(caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x),
+                      pass.workgroup_size);
+    }
+    if (pass.workgroup_memory > caps.limits.max_workgroup_memory) {
+        return refuse(ErrorCode::limit_exceeded, "pass {}: max_workgroup_memory is {}, {} are wanted", pass.name,
+                      caps.limits.max_workgroup_memory, pass.workgroup_memory);
+    }
+    return {};
+}
+
+// The module must not need more workgroup memory than the plan says.
+Result<std::shared_ptr<const detail::Program>> make_pass_program(const Caps& caps, const Pass& pass,
+                                                                 std::span<const std::uint32_t> words) {
+    const auto module = spirv::Module::read(words);
+    const auto failed = [&](const Error& error) {
+        return refuse(ErrorCode::compile_failed, "pass {}: kernel {}: {}", pass.name, pass.kernel, error.message);
+    };
+    if (!module) return failed(module.error());
+    std::vector<spirv::Specialization> constants;
+    for (const Constant& constant : pass.constants) constants.push_back({constant.id, constant.value});
+    auto program = detail::make_program(*module, "main", constants);
+    if (!program) return failed(program.error());
+    if (program->workgroup_bytes > caps.limits.max_workgroup_memory) {
+        return refuse(ErrorCode::limit_exceeded, "pass {}: {} bytes of workgroup memory, max_workgroup_memory is {}",
+                      pass.name, program->workgroup_bytes, caps.limits.max_workgroup_memory);
+    }
+    return std::make_shared<const detail::Program>(*std::move(program));
+}
+
+std::span<const std::uint32_t> from_catalogue(std::string_view kernel, void* user) {
+    const auto* found = lanewise::detail::find_kernel(kernel, *static_cast<const std::uint32_t*>(user));
+    return found == nullptr ? std::span<const std::uint32_t>() : found->words;
+}
+
+std::uint32_t newest_spirv(const Caps& caps) {
+    if (caps.api_version_major > 1 || caps.api_version_minor >= 3) return 0x00010600;
+    return caps.api_version_minor == 2 ? 0x00010500 : 0x00010300;
+}
+
+Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& device, const Pass& pass,
+                                                            Device::FindKernel find, void* user, bool keep) {
+    if (auto checked = check_pass(device.caps, device.machine, pass); !checked)
+        return tl::unexpected(checked.error());
+    const std::string key = program_key(pass);
+    if (keep) {
+        if (const auto found = device.programs.find(key); found != device.programs.end()) return found->second;
+    }
+    const auto words = find(pass.kernel, user);
+    if (words.empty()) {
+        return refuse(ErrorCode::unsupported, "pass {}: this build has no kernel {}", pass.name, pass.kernel);
+    }
+    auto program = make_pass_program(device.caps, pass, words);
+    if (program && keep) device.programs[key] = *program;
+    return program;
+}
+
+}  // namespace
+
+Result<Device> Device::create(const Machine& machine) { return create(machine, caps_of(machine)); }
+
+Result<Device> Device::create(const Machine& machine, const Caps& caps) {
+    if (auto checked = detail::check_machine(machine); !checked) return tl::unexpected(checked.error());
+    if (caps.subgroup.operations != 0 &&
+        (machine.subgroup_size < caps.subgroup.min_size || machine.subgroup_size > caps.subgroup.max_size)) {
+        return refuse(ErrorCode::bad_argument, "machine: subgroup_size {} is not from {} to {}, as the caps say",
+                      machine.subgroup_size, caps.subgroup.min_size, caps.subgroup.max_size);
+    }
+    auto state = std::make_shared<State>();
+    state->machine = machine;
+    state->caps = caps;
+    state->caps.api = Api::simulator;
+    return Device(std::move(state));
+}
+
+const Caps& Device::caps() const { return state_->caps; }
+const Machine& Device::machine() const { return state_->machine; }
+
+Result<Executable> Device::compile(const Plan& plan) const {
+    auto state = std::make_shared<Executable::State>();
+    state->device = state_;
+    state->plan = plan;
+    std::uint32_t version = newest_spirv(state_->caps);
+    for (const Pass& pass : plan.passes) {
+        auto program = compile_pass(*state_, pass, &from_catalogue, &version, true);
+        if (!program) return tl::unexpected(program.error());
+        state->programs.push_back(*std::move(program));
+    }
+    return Executable(std::move(state));
+}
+
+Result<Executable> Device::compile(const Plan& plan, FindKernel find, void* user) const {
+    auto state = std::make_shared<Executable::State>();
+    state->device = state_;
+    state->plan = plan;
+    for (const Pass& pass : plan.passes) {
+        auto program = compile_pass(*state_, pass, find, user, false);
+        if (!program) return tl::unexpected(program.error());
+        state->programs.push_back(*std::move(program));
+    }
+    return Executable(std::move(state));
+}
+
+const Plan& Executable::plan() const { return state_->plan; }
+
+Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
+    const Plan& plan = state_->plan;
+    auto state = std::make_shared<Binding::State>();
+    state->executable = state_;
+    state->buffers = buffers;
+    if (const auto* in_buffer = std::get_if<CountBuffer>(&count)) {
+        state->count_in_buffer = true;
+        state->count = plan.max_count;
+        state->count_memory = in_buffer->memory;
+        const std::size_t wanted = plan.addressing == Addressing::device_address ? 8 : 4;
+        if (in_buffer->memory.size() < wanted) {
+            return refuse(ErrorCode::bad_argument, "count: {} bytes are given, {} needed", in_buffer->memory.size(),
+                          wanted);
+        }
+        state->count_memory = in_buffer->memory.first(wanted);
+        if (plan.argument(Role::scratch) == nullptr)
+            return refuse(ErrorCode::unsupported, "count: the plan does not take it from a buffer: give a number");
+    } else {
+        state->count = std::get<std::uint64_t>(count);
+        if (state->count > plan.max_count) {
+            return refuse(ErrorCode::limit_exceeded, "count is {}, the plan's max_count {}: plan for more",
+                          state->count, plan.max_count);
+        }
+    }
+    struct Range {
+        const char* name;
+        std::span<std::byte> memory;
+        bool written;
+    };
+    std::vector<Range> ranges;
+    const std::pair<Role, Buffer*> given[] = {{Role::input, &state->buffers.input},
+                                              {Role::output, &state->buffers.output},
+                                              {Role::scratch, &state->buffers.scratch}};
+    for (const auto& [role, buffer] : given) {
+        const Argument* argument = plan.argument(role);
+        if (argument == nullptr) {
+            if (!buffer->memory.empty())
+                return refuse(ErrorCode::bad_argument, "{}: the plan has no such buffer: leave it empty", to_text(role));
+            continue;
+        }
+        const std::uint64_t needed =
+            state->count_in_buffer ? argument->bytes : bytes_needed(plan, role, state->count);
+        if (buffer->memory.size() < needed) {
+            return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items", to_text(role),
+                          buffer->memory.size(), needed, state->count);
+        }
+        // Not a byte more than is promised: kernels that reach further are found.
+        buffer->memory = buffer->memory.first(needed);
+        ranges.push_back({to_text(role), buffer->memory, argument->access != Access::read});
+    }
+    if (state->count_in_buffer) ranges.push_back({"count", state->count_memory, false});
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            const Range& a = ranges[i];
+            const Range& b = ranges[j];
+            if ((!a.written && !b.written) || a.memory.empty() || b.memory.empty()) continue;
+            const std::less<const std::byte*> before;
+            if (before(a.memory.data(), b.memory.data() + b.memory.size()) &&
+                before(b.memory.data(), a.memory.data() + a.memory.size()))
+                return refuse(ErrorCode::bad_argument, "{} and {} overlap", b.name, a.name);
+        }
+    }
+    state->launch = share_out(plan.share, state->count);
+    state->state.assign(plan.state_bytes, std::byte{0});
+    for (const Pass& pass : plan.passes) {
+        if (pass.when == When::always || state->count_in_buffer) state->pass_names.push_back(pass.name);
+    }
+    return Binding(std::move(state));
+}
+
+const std::vector<std::string>& Binding::pass_names() const { return state_->pass_names; }
+
+Result<Report> Binding::run() const {
+    const Executable::State& executable = *state_->executable;
+    const Plan& plan = executable.plan;
+    const Machine& machine = executable.device->machine;
+    const Caps& caps = executable.device->caps;
+    detail::Engine engine(machine);
+
+    constexpr std::size_t kRoles = 5;
+    std::array<detail::MemoryObject, kRoles> objects;
+    const auto object = [&](Role role) -> detail::MemoryObject& { return objects[static_cast<std::size_t>(role)]; };
+    object(Role::input).reset(state_->buffers.input.memory, true);
+    object(Role::output).reset(state_->buffers.output.memory, false);
+    object(Role::scratch).reset(state_->buffers.scratch.memory, false);
+    object(Role::state).reset(state_->state, true);
+    object(Role::count).reset(state_->count_memory, true);
+    object(Role::input).writable = false;
+    object(Role::count).writable = false;
+    for (std::size_t i = 0; i < kRoles; ++i) {
+        objects[i].name = to_text(static_cast<Role>(i));
+        // Far apart, and no address is that of another shifted by a few bits.
+        objects[i].address = (std::uint64_t{i} + 1) * 0x0000010300000000ull + 0x1000;
+        engine.addressable.push_back(&objects[i]);
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    Report report;
+    for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+        const Pass& pass = plan.passes[p];
+        if (pass.when == When::count_in_buffer && !state_->count_in_buffer) continue;
+        report.passes.push_back(pass.name);
+        const detail::Program& program = *executable.programs[p];
+        if (pass.waits) engine.barrier_between_dispatches();
+        const bool shared = pass.groups == Groups::share;
+        const bool indirect = shared && state_->count_in_buffer;
+        const Launch& launch = state_->launch;
+
+        detail::Dispatch dispatch;
+        dispatch.program = &program;
+        dispatch.pass = pass.name;
+        dispatch.subgroup_size =
+            pass.required_subgroup_size != 0 ? pass.required_subgroup_size : machine.subgroup_size;
+        dispatch.full_subgroups = pass.full_subgroups;
+        for (const detail::BindingSlot& slot : program.bindings) {
+            if (slot.set != 0 || slot.binding >= pass.bindings.size()) {
+                return refuse(ErrorCode::compile_failed, "pass {}: the kernel has binding {}.{}, the plan {} bindings",
+                              pass.name, slot.set, slot.binding, pass.bindings.size());
+            }
+            dispatch.bindings.push_back(&object(pass.bindings[slot.binding]));
+        }
+        std::vector<std::byte> constants(lanewise::detail::kParameterBytes +
+                                         (plan.addressing == Addressing::device_address ? 8 * pass.bindings.size() : 0));
+        if (constants.size() < program.push_constant_bytes) {
+            return refuse(ErrorCode::compile_failed, "pass {}: the kernel reads {} bytes of parameters, {} are given",
+                          pass.name, program.push_constant_bytes, constants.size());
+        }
+        const std::uint32_t dispatches = shared ? launch.dispatches : 1;
+        for (std::uint32_t d = 0; d < dispatches && !engine.stopped; ++d) {
+            const std::uint32_t first = shared ? d * plan.share.max_groups : 0;
+            const std::uint32_t parameters[8] = {static_cast<std::uint32_t>(launch.count),
+                                                 static_cast<std::uint32_t>(launch.count >> 32),
+                                                 launch.tiles,
+                                                 launch.tiles_per_group,
+                                                 launch.groups,
+                                                 first,
+                                                 state_->count_in_buffer ? 1u : 0u,
+                                                 0};
+            std::memcpy(constants.data(), parameters, sizeof parameters);
+            if (plan.addressing == Addressing::device_address) {
+                for (std::size_t i = 0; i < pass.bindings.size(); ++i) {
+                    const std::uint64_t address = object(pass.bindings[i]).address;
+                    std::memcpy(constants.data() + sizeof parameters + 8 * i, &address, 8);
+                }
+            }
+            dispatch.push_constants = constants;
+            dispatch.groups = {shared ? std::min(plan.share.max_groups, launch.groups - first) : 1u, 1u, 1u};
+            if (indirect) {
+                detail::MemoryObject& scratch = object(Role::scratch);
+                const std::uint64_t at = plan.indirect_offset + std::uint64_t{16} * d;
+                if (at + 12 > scratch.bytes.size())
+                    return refuse(ErrorCode::bad_argument, "pass {}: scratch has no room for indirect arguments", pass.name);
+                std::memcpy(dispatch.groups.data(), scratch.bytes.data() + at, 12);
+                Fault fault;
+                fault.pass = pass.name;
+                fault.buffer = "scratch";
+                fault.offset = at;
+                if (!std::all_of(scratch.known.begin() + static_cast<std::ptrdiff_t>(at),
+                                 scratch.known.begin() + static_cast<std::ptrdiff_t>(at + 12),
+                                 [](std::uint8_t known) { return known != 0; })) {
+                    fault.kind = FaultKind::uninitialized_read;
+                    fault.message = fmt::format("arguments of indirect dispatch {} were never written", d);
+                    engine.faults.push_back(fault);
+                    continue;
+                }
+                if (dispatch.groups[0] > caps.limits.max_groups_x || dispatch.groups[1] > caps.limits.max_groups_y ||
+                    dispatch.groups[2] > caps.limits.max_groups_z) {
+                    fault.kind = FaultKind::out_of_bounds;
+                    fault.message = fmt::format("indirect dispatch of {} x {} x {} workgroups, above the limit",
+                                                dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+                    engine.faults.push_back(fault);
+                    continue;
+                }
+            }
+            if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0) engine.run(dispatch);
+        }
+        if (engine.stopped) break;
+    }
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.faults = std::move(engine.faults);
+    report.instructions = engine.instructions;
+    report.invocation_instructions = engine.invocation_instructions;
+    return report;
+}
+
+}  // namespace lanewise::simulator
