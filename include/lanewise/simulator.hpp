@@ -239,6 +239,8 @@ struct ShaderBuffer {
     std::span<std::byte> memory;
     bool initialized = true;
     std::string name;  // for faults; empty: "binding SET.BINDING"
+    // Where it lies for shaders that use device addresses; 0: nowhere.
+    std::uint64_t address = 0;
 };
 
 struct ShaderConstant {

@@ -222,19 +222,25 @@ bool check_races(const Context& c, const MemoryObject& object) {
     return c.engine->machine.check_races && object.writable;
 }
 
-// False, and reported, where a byte was never written.
-bool check_known(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object, U offset,
-                 std::uint32_t bytes) {
+bool is_known(const MemoryObject& object, U offset, std::uint32_t bytes) {
     const std::uint8_t* known = object.known.data() + offset;
-    bool all = true;
-    for (std::uint32_t i = 0; i < bytes; ++i) all = all && known[i] != 0;
-    if (all) return true;
+    if (bytes == 4) {
+        std::uint32_t all = 0;
+        std::memcpy(&all, known, 4);
+        return all == 0x01010101u;
+    }
+    return std::all_of(known, known + bytes, [](std::uint8_t byte) { return byte != 0; });
+}
+
+// For atomics, which use what they read at once.
+void check_known(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object, U offset,
+                 std::uint32_t bytes) {
+    if (is_known(object, offset, bytes)) return;
     if (Fault* fault = c.fault(FaultKind::uninitialized_read, k, lane)) {
         place(c, *fault, object, offset);
         fault->message = fmt::format("read of bytes {} to {} of {}, which nobody has written", fault->offset,
                                      fault->offset + bytes - 1, fault->buffer);
     }
-    return false;
 }
 
 }  // namespace
@@ -424,11 +430,18 @@ void run_load_memory(Context& c, const Code& k) {
         }
         MemoryObject& object = *target.object;
         const bool races = check_races(c, object);
-        if (layout.contiguous) check_known(c, k, lane, object, target.offset, layout.bytes);
         for (std::size_t i = 0; i < layout.leaves.size(); ++i) {
             const Leaf& leaf = layout.leaves[i];
             const U at = target.offset + leaf.offset;
-            if (!layout.contiguous) check_known(c, k, lane, object, at, leaf.bytes);
+            if (!is_known(object, at, leaf.bytes)) {
+                const std::uint32_t reason = c.reason_of(FaultKind::uninitialized_read, k);
+                c.set_undefined(k.result + static_cast<Place>(i), LaneMask::one(lane), reason);
+                if (!c.engine->origins.contains(reason)) {
+                    Fault where;
+                    place(c, where, object, at);
+                    c.engine->origins[reason] = {where.buffer, where.offset};
+                }
+            }
             if (races) note(c, k, lane, object, at, leaf.bytes, Access::read);
             r[i * c.lanes + lane] = load_bytes(object.bytes.data() + at, leaf.bytes);
         }
@@ -441,7 +454,7 @@ void run_store_memory(Context& c, const Code& k) {
     const U* pointer = c.in(k.operand[0]);
     const U* value = c.in(k.operand[1]);
     c.use(k, 0, "an address");
-    c.use(k, 1, "what is stored");
+    const bool may_spoil = c.subgroup->has_undefined && k.operand[1] >= 0;
     bool storage = false;
     each_lane(c, [&](std::uint32_t lane) {
         Target target;
@@ -454,7 +467,15 @@ void run_store_memory(Context& c, const Code& k) {
             const U at = target.offset + leaf.offset;
             if (races) note(c, k, lane, object, at, leaf.bytes, Access::write);
             store_bytes(object.bytes.data() + at, leaf.bytes, value[i * c.lanes + lane]);
-            std::memset(object.known.data() + at, 1, leaf.bytes);
+            bool known = true;
+            if (may_spoil) {
+                const Place from = k.operand[1] + static_cast<Place>(i);
+                if (c.undefined(from).has(lane)) {
+                    known = object.report_undefined;
+                    if (known) c.report_use(k, from, c.undefined(from) & c.mask, "what is stored");
+                }
+            }
+            std::memset(object.known.data() + at, known ? 1 : 0, leaf.bytes);
         }
     });
     if (storage) {

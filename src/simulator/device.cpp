@@ -296,6 +296,8 @@ Result<Report> Binding::run() const {
     object(Role::count).reset(state_->count_memory, true);
     object(Role::input).writable = false;
     object(Role::count).writable = false;
+    // Lanes without a value may leave what they hold in scratch, as long as nobody uses it.
+    object(Role::scratch).report_undefined = false;
     for (std::size_t i = 0; i < kRoles; ++i) {
         objects[i].name = to_text(static_cast<Role>(i));
         // Far apart, and no address is that of another shifted by a few bits.
@@ -384,6 +386,17 @@ Result<Report> Binding::run() const {
             if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0) engine.run(dispatch);
         }
         if (engine.stopped) break;
+    }
+    const detail::MemoryObject& output = object(Role::output);
+    const auto unwritten = std::ranges::find(output.known, 0);
+    if (unwritten != output.known.end() && !engine.stopped && !machine.starved_for_ever) {
+        Fault fault;
+        fault.kind = FaultKind::uninitialized_read;
+        fault.pass = report.passes.empty() ? "" : report.passes.back();
+        fault.buffer = output.name;
+        fault.offset = static_cast<std::uint64_t>(unwritten - output.known.begin());
+        fault.message = fmt::format("byte {} of the output was never written", fault.offset);
+        engine.faults.push_back(std::move(fault));
     }
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.faults = std::move(engine.faults);

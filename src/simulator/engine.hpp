@@ -164,6 +164,7 @@ public:
     void move(Place from, Place to, std::uint32_t count);
     // Reports the use of an undefined value, as `what`.
     void use(const Code& code, std::size_t operand, const char* what);
+    void report_use(const Code& code, Place place, LaneMask spoiled, const char* what);
     std::uint32_t reason_of(FaultKind kind, const Code& code) const;
     std::uint32_t index_of(const Code& code) const {
         return static_cast<std::uint32_t>(&code - program->code.data());
@@ -198,6 +199,13 @@ public:
         std::string text;
     };
     std::deque<BadPointer> bad_pointers;
+
+    // Where an undefined value came from, where that was memory: by reason.
+    struct Origin {
+        std::string buffer;
+        std::uint64_t offset = 0;
+    };
+    std::map<std::uint32_t, Origin> origins;
 
     MemoryObject* object(std::uint64_t number) {
         if (number == kWorkgroupObject) return &context.workgroup->memory;

@@ -90,6 +90,9 @@ public:
     std::uint64_t address = 0;        // as shaders see it; 0: none
     bool is_workgroup = false;
     bool writable = true;
+    // An undefined value that is stored here is a fault at once. Otherwise its bytes count as never
+    // written, so that the fault is where somebody uses them.
+    bool report_undefined = true;
     std::unordered_map<std::uint64_t, Released> released;  // by offset
     std::uint32_t released_epoch = 0;
 

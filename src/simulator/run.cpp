@@ -162,6 +162,7 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
     workgroup.bytes.assign(program.workgroup_bytes, std::byte{0xcd});
     workgroup.memory.name = "workgroup memory";
     workgroup.memory.is_workgroup = true;
+    workgroup.memory.report_undefined = false;
     workgroup.memory.reset(workgroup.bytes, false);
     place_lanes(workgroup);
     const auto subgroups = static_cast<std::uint32_t>(workgroup.subgroups.size());
@@ -924,6 +925,7 @@ void Engine::run(const Dispatch& what) {
     push_constant_object.writable = false;
     push_constant_object.reset(what.push_constants, true);
     bad_pointers.clear();
+    origins.clear();
 
     const std::uint64_t total = std::uint64_t{what.groups[0]} * what.groups[1] * what.groups[2];
     std::vector<std::uint32_t> order(total);

@@ -67,7 +67,9 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
     const auto program = read_program(run.module, run.entry_point, run.constants);
     if (!program) return tl::unexpected(program.error());
 
-    std::vector<detail::MemoryObject> objects(program->bindings.size());
+    // Those that the shader declares, then those that it knows by address alone.
+    std::vector<detail::MemoryObject> objects(program->bindings.size() + run.buffers.size());
+    detail::Engine engine(machine);
     detail::Dispatch dispatch;
     dispatch.program = &*program;
     dispatch.pass = run.name;
@@ -92,6 +94,20 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
         objects[i].writable = slot.writable;
         objects[i].reset(found->memory, found->initialized);
         dispatch.bindings.push_back(&objects[i]);
+        objects[i].address = found->address;
+        if (found->address != 0) engine.addressable.push_back(&objects[i]);
+    }
+    for (std::size_t i = 0; i < run.buffers.size(); ++i) {
+        const ShaderBuffer& buffer = run.buffers[i];
+        const bool bound = std::ranges::any_of(program->bindings, [&](const detail::BindingSlot& slot) {
+            return slot.set == buffer.set && slot.binding == buffer.binding;
+        });
+        if (bound || buffer.address == 0) continue;
+        detail::MemoryObject& object = objects[program->bindings.size() + i];
+        object.name = buffer.name.empty() ? fmt::format("buffer at {:#x}", buffer.address) : buffer.name;
+        object.address = buffer.address;
+        object.reset(buffer.memory, buffer.initialized);
+        engine.addressable.push_back(&object);
     }
     std::vector<std::byte> push_constants = run.push_constants;
     if (push_constants.size() < program->push_constant_bytes)
@@ -99,7 +115,6 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
                                push_constants.size(), program->push_constant_bytes));
     dispatch.push_constants = push_constants;
 
-    detail::Engine engine(machine);
     const auto start = std::chrono::steady_clock::now();
     engine.run(dispatch);
     Report report;

@@ -34,23 +34,30 @@ void Context::move(Place from, Place to, std::uint32_t count) {
     }
 }
 
+void Context::report_use(const Code& code, Place place, LaneMask spoiled, const char* what) {
+    const std::uint32_t reason = subgroup->reason[static_cast<std::size_t>(place)];
+    const auto kind = static_cast<FaultKind>(reason >> 24);
+    const std::uint32_t origin = reason & 0xffffff;
+    if (Fault* made = fault(kind, program->code[origin], spoiled.lowest(), index_of(code))) {
+        std::string source = kind == FaultKind::inactive_lane ? "read from a lane that is not active"
+                                                              : "that was never written";
+        if (const auto found = engine->origins.find(reason); found != engine->origins.end()) {
+            made->buffer = found->second.buffer;
+            made->offset = found->second.offset;
+            source += fmt::format(", of {} at byte {},", made->buffer, made->offset);
+        }
+        made->message = fmt::format("a value {} is used as {} ({} lane{})", source, what, spoiled.count(),
+                                    spoiled.count() == 1 ? "" : "s");
+    }
+    set_defined(place, spoiled);  // said once
+}
+
 void Context::use(const Code& code, std::size_t operand, const char* what) {
     if (!subgroup->has_undefined || code.operand[operand] < 0) return;
     for (std::uint32_t part = 0; part < code.size[operand]; ++part) {
         const Place place = code.operand[operand] + static_cast<Place>(part);
         const LaneMask spoiled = undefined(place) & mask;
-        if (!spoiled.any()) continue;
-        const std::uint32_t reason = subgroup->reason[static_cast<std::size_t>(place)];
-        const auto kind = static_cast<FaultKind>(reason >> 24);
-        const std::uint32_t origin = reason & 0xffffff;
-        const std::uint32_t lane = spoiled.lowest();
-        if (Fault* fault = this->fault(kind, program->code[origin], lane, index_of(code))) {
-            const char* source = kind == FaultKind::inactive_lane ? "read from a lane that is not active"
-                                                                 : "that was never written";
-            fault->message = fmt::format("a value {} is used as {} ({} lane{})", source, what,
-                                         spoiled.count(), spoiled.count() == 1 ? "" : "s");
-        }
-        set_defined(place, spoiled);  // said once
+        if (spoiled.any()) report_use(code, place, spoiled, what);
     }
 }
 

@@ -1,0 +1,19 @@
+// A tail that is read without a guard.
+// expect: out_of_bounds
+#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_memory_scope_semantics : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+layout(set = 0, binding = 1) coherent buffer Result { uint result[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x * 20u;
+#ifdef FIXED
+    if (i >= data.length()) return;
+#endif
+    uint x = data[i];  // fault
+    result[gl_GlobalInvocationID.x] = x;
+}

@@ -1,0 +1,21 @@
+// The same value from all invocations is a race all the same.
+// expect: race
+#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_memory_scope_semantics : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+layout(set = 0, binding = 1) coherent buffer Result { uint result[]; };
+shared uint sh_flag;
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+#ifdef FIXED
+    if (lid == 0u)
+#endif
+    sh_flag = 5u;  // fault
+    barrier();
+    result[lid] = sh_flag;
+}

@@ -1,0 +1,22 @@
+// Workgroup memory without a barrier; one subgroup, so that no order is wrong by luck.
+// expect: race
+// run: subgroup 64
+#version 450
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_memory_scope_semantics : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+layout(set = 0, binding = 1) coherent buffer Result { uint result[]; };
+shared uint sh_row[64];
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+    sh_row[lid] = lid;
+#ifdef FIXED
+    barrier();
+#endif
+    uint x = sh_row[63u - lid];  // fault
+    result[lid] = x;
+}
