@@ -26,6 +26,9 @@ Status run(int argc, char** argv) {
     add_reduce(app, action);
     add_plan(app, action);
     add_bench(app, action);
+#ifdef LANEWISE_HAS_SIMULATOR
+    add_check(app, action);
+#endif
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked) {  // --help, --version

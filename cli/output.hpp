@@ -91,5 +91,6 @@ void add_info(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);  // with the simulator only
 
 }  // namespace lanewise::cli

@@ -956,6 +956,26 @@ private:
         if (set != "GLSL.std.450") return unsupported(in, fmt::format("of {} is not supported", set));
         const auto arguments = ops.subspan(2);
         if (arguments.empty() || arguments.size() > 4) return unsupported(in);
+        if (ops[1] == GLSLstd450Modf || ops[1] == GLSLstd450Frexp) {
+            // The forms with a pointer are those with a struct, and a store.
+            const bool is_modf = ops[1] == GLSLstd450Modf;
+            const std::uint32_t parts = count_of(in.type);
+            const Id pointee = type(type_of(arguments[1])).element;
+            const Place both = new_slots(2 * std::uint64_t{parts});
+            Code& code = emit(in, glsl_handler(is_modf ? GLSLstd450ModfStruct : GLSLstd450FrexpStruct,
+                                               width_of(in.type)),
+                              Flow::all);
+            operand(code, 0, arguments[0]);
+            code.result = both;
+            code.count = 2 * parts;
+            code.extra = is_modf ? GLSLstd450ModfStruct : GLSLstd450FrexpStruct;
+            code.aux = width_of(pointee);
+            std::vector<Place> list;
+            for (std::uint32_t i = 0; i < parts; ++i) list.push_back(at(both, i));
+            gather(in, std::move(list));
+            store(in, arguments[1], at(both, parts), pointee, {});
+            return;
+        }
         const Handler handler = glsl_handler(ops[1], width_of(type_of(arguments[0])));
         if (handler == nullptr)
             return unsupported(in, fmt::format("{} of GLSL.std.450 is not supported", ops[1]));
