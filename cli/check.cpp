@@ -1,6 +1,6 @@
 // lanewise check: runs a compute shader on described machines and reports its faults.
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,21 +52,24 @@ tl::unexpected<Error> bad(std::string message) {
 }
 
 // Runs a program of the PATH; what it says goes into `said`.
-Result<int> run_program(const std::vector<std::string>& arguments, const std::filesystem::path& said) {
+Result<int> run_program(const std::vector<std::string>& arguments,
+                        const std::filesystem::path& said) {
     std::vector<char*> words;
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+        words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     pid_t child = 0;
     const int started = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (started != 0) {
         return tl::unexpected(Error{ErrorCode::unsupported,
-                                    fmt::format("{} cannot be run ({}): install it, or give SPIR-V", arguments[0],
-                                                std::strerror(started)),
+                                    fmt::format("{} cannot be run ({}): install it, or give SPIR-V",
+                                                arguments[0], std::strerror(started)),
                                     nullptr});
     }
     int status = 0;
@@ -90,7 +93,8 @@ Result<std::string> compiled(const CheckOptions& options) {
     std::string name = (std::filesystem::temp_directory_path() / "lanewise-check-XXXXXX").string();
     Folder folder;
     if (mkdtemp(name.data()) == nullptr)
-        return tl::unexpected(Error{ErrorCode::io, fmt::format("no folder {} can be made", name), nullptr});
+        return tl::unexpected(
+            Error{ErrorCode::io, fmt::format("no folder {} can be made", name), nullptr});
     folder.path = name;
     const auto module = folder.path / "module.spv";
     const auto said = folder.path / "said.txt";
@@ -111,7 +115,8 @@ Result<std::string> compiled(const CheckOptions& options) {
         const auto text = read_text_file(said);
         std::string line = text ? *text : std::string();
         if (const auto at = line.find("ERROR"); at != std::string::npos) line = line.substr(at);
-        return bad(fmt::format("{} does not compile: {}", options.file, line.substr(0, line.find('\n'))));
+        return bad(
+            fmt::format("{} does not compile: {}", options.file, line.substr(0, line.find('\n'))));
     }
     return read_text_file(module);
 }
@@ -137,11 +142,15 @@ Result<std::vector<std::byte>> filled(const std::string& fill, std::uint64_t byt
 }
 
 Json place_json(const SourceLine& line) {
-    return {{"file", line.file}, {"line", line.line}, {"function", line.function}, {"instruction", line.instruction}};
+    return {{"file", line.file},
+            {"line", line.line},
+            {"function", line.function},
+            {"instruction", line.instruction}};
 }
 
 Json fault_json(const Fault& fault) {
-    Json json{{"kind", to_text(fault.kind)}, {"message", fault.message}, {"at", place_json(fault.at)}};
+    Json json{
+        {"kind", to_text(fault.kind)}, {"message", fault.message}, {"at", place_json(fault.at)}};
     if (!fault.other.instruction.empty()) json["other"] = place_json(fault.other);
     json["workgroup"] = fault.workgroup;
     json["local_invocation"] = fault.local_invocation;
@@ -165,12 +174,17 @@ Enum chosen(std::initializer_list<Enum> all, const std::string& word) {
 Machine machine_of(const CheckOptions& options, std::uint32_t size) {
     Machine machine;
     machine.subgroup_size = size;
-    for (const std::uint32_t population : options.populations) machine.populations.push_back(std::min(population, size));
-    machine.lane_order = chosen({LaneOrder::linear, LaneOrder::reversed, LaneOrder::column_wise, LaneOrder::random}, options.lanes);
+    for (const std::uint32_t population : options.populations)
+        machine.populations.push_back(std::min(population, size));
+    machine.lane_order =
+        chosen({LaneOrder::linear, LaneOrder::reversed, LaneOrder::column_wise, LaneOrder::random},
+               options.lanes);
     machine.workgroups = machine.subgroups =
-        chosen({Schedule::in_order, Schedule::reversed, Schedule::round_robin, Schedule::random}, options.schedule);
-    machine.reconvergence = chosen(
-        {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}, options.reconvergence);
+        chosen({Schedule::in_order, Schedule::reversed, Schedule::round_robin, Schedule::random},
+               options.schedule);
+    machine.reconvergence =
+        chosen({Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest},
+               options.reconvergence);
     machine.quantum = options.quantum;
     machine.seed = options.seed;
     machine.max_instructions = options.instructions;
@@ -182,7 +196,8 @@ Status run_check(const CheckOptions& options) {
     const auto bytes = compiled(options);
     if (!bytes) return fail(bytes.error());
     if (bytes->size() % 4 != 0)
-        return fail(Status::usage, fmt::format("{}: {} bytes are no whole number of words", options.file, bytes->size()));
+        return fail(Status::usage, fmt::format("{}: {} bytes are no whole number of words",
+                                               options.file, bytes->size()));
     std::vector<std::uint32_t> words(bytes->size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes->data(), bytes->size());
 
@@ -190,29 +205,34 @@ Status run_check(const CheckOptions& options) {
     run.module = words;
     run.entry_point = options.entry_point;
     run.name = std::filesystem::path(options.file).stem().string();
-    for (std::size_t i = 0; i < 3; ++i) run.workgroups[i] = i < options.workgroups.size() ? options.workgroups[i] : 1;
+    for (std::size_t i = 0; i < 3; ++i)
+        run.workgroups[i] = i < options.workgroups.size() ? options.workgroups[i] : 1;
     for (const std::string& text : options.constants) {
         const auto equals = text.find('=');
         const auto id = parse_count(text.substr(0, equals));
-        const auto value = equals == std::string::npos ? std::nullopt : parse_count(text.substr(equals + 1));
-        if (!id || !value) return fail(Status::usage, fmt::format("--constant {}: not ID=VALUE", text));
+        const auto value =
+            equals == std::string::npos ? std::nullopt : parse_count(text.substr(equals + 1));
+        if (!id || !value)
+            return fail(Status::usage, fmt::format("--constant {}: not ID=VALUE", text));
         run.constants.push_back({static_cast<std::uint32_t>(*id), *value});
     }
     const auto interface = inspect(words, options.entry_point, run.constants);
-    if (!interface) return fail(Status::usage, fmt::format("{}: {}", options.file, interface.error().message));
+    if (!interface)
+        return fail(Status::usage, fmt::format("{}: {}", options.file, interface.error().message));
 
     std::vector<std::vector<std::byte>> initial;
     std::vector<std::vector<std::byte>> memory(interface->blocks.size());
     for (const ShaderInterface::Block& block : interface->blocks) {
         const std::uint64_t size = block.bytes + block.array_stride * options.elements;
         if (size > (std::uint64_t{1} << 30))
-            return fail(Status::usage, fmt::format("binding {}.{} takes {} bytes: lower --elements", block.set,
-                                                   block.binding, size));
+            return fail(Status::usage, fmt::format("binding {}.{} takes {} bytes: lower --elements",
+                                                   block.set, block.binding, size));
         auto contents = filled(options.fill, size);
         if (!contents) return fail(contents.error());
         initial.push_back(*std::move(contents));
     }
-    run.push_constants.resize(std::max<std::size_t>(interface->push_constant_bytes, options.push.size() * 4));
+    run.push_constants.resize(
+        std::max<std::size_t>(interface->push_constant_bytes, options.push.size() * 4));
     std::memcpy(run.push_constants.data(), options.push.data(), options.push.size() * 4);
 
     std::uint64_t found = 0;
@@ -223,9 +243,11 @@ Status run_check(const CheckOptions& options) {
         for (std::size_t i = 0; i < interface->blocks.size(); ++i) {
             const ShaderInterface::Block& block = interface->blocks[i];
             memory[i] = initial[i];
-            const bool known = std::ranges::find(options.outputs, block.binding) == options.outputs.end();
-            run.buffers.push_back({block.set, block.binding, memory[i], known,
-                                   fmt::format("{} (binding {}.{})", block.name, block.set, block.binding), 0});
+            const bool known =
+                std::ranges::find(options.outputs, block.binding) == options.outputs.end();
+            run.buffers.push_back(
+                {block.set, block.binding, memory[i], known,
+                 fmt::format("{} (binding {}.{})", block.name, block.set, block.binding), 0});
         }
         std::vector<Machine> machines{machine};
         if (options.compare) {
@@ -239,7 +261,8 @@ Status run_check(const CheckOptions& options) {
             other.workgroups = other.subgroups = Schedule::random;
             machines.push_back(other);
         }
-        const auto report = options.compare ? simulator::compare(machines, run) : run_shader(machine, run);
+        const auto report =
+            options.compare ? simulator::compare(machines, run) : run_shader(machine, run);
         if (!report) return fail(report.error());
         found += report->faults.size();
         if (options.json) {
@@ -252,13 +275,16 @@ Status run_check(const CheckOptions& options) {
                             {"invocation_instructions", report->invocation_instructions},
                             {"seconds", report->seconds}});
         } else {
-            for (const Fault& fault : report->faults) print(fmt::format("{} [subgroups of {}]\n", to_text(fault), size));
-            note(options.quiet, fmt::format("lanewise: {}: {} instructions of invocations, {} fault{}", to_text(machine),
-                                            report->invocation_instructions, report->faults.size(),
-                                            report->faults.size() == 1 ? "" : "s"));
+            for (const Fault& fault : report->faults)
+                print(fmt::format("{} [subgroups of {}]\n", to_text(fault), size));
+            note(options.quiet,
+                 fmt::format("lanewise: {}: {} instructions of invocations, {} fault{}",
+                             to_text(machine), report->invocation_instructions,
+                             report->faults.size(), report->faults.size() == 1 ? "" : "s"));
         }
     }
-    if (options.json) print_json({{"file", options.file}, {"faults", found}, {"runs", std::move(runs)}});
+    if (options.json)
+        print_json({{"file", options.file}, {"faults", found}, {"runs", std::move(runs)}});
     return found == 0 ? Status::good : Status::failed;
 }
 
@@ -266,32 +292,51 @@ Status run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, Action& action) {
     auto options = std::make_shared<CheckOptions>();
-    CLI::App* verb = app.add_subcommand("check", "run a compute shader in the simulator and report its faults");
-    verb->add_option("FILE", options->file, "shader: .comp, .glsl, .spv, or .wgsl where naga is installed")->required();
-    verb->add_option("--subgroup-size", options->sizes, "sizes to run it at, e.g. 4,32,128")->delimiter(',');
-    verb->add_option("--workgroups", options->workgroups, "workgroups: X, or X,Y,Z")->delimiter(',')->expected(1, 3);
-    verb->add_option("--fill", options->fill, "contents of buffers: zero, index or random:SEED")->capture_default_str();
-    verb->add_option("--elements", options->elements, "length of arrays without a length")->capture_default_str();
-    verb->add_option("--output", options->outputs, "bindings that begin as never written")->delimiter(',');
+    CLI::App* verb =
+        app.add_subcommand("check", "run a compute shader in the simulator and report its faults");
+    verb->add_option("FILE", options->file,
+                     "shader: .comp, .glsl, .spv, or .wgsl where naga is installed")
+        ->required();
+    verb->add_option("--subgroup-size", options->sizes, "sizes to run it at, e.g. 4,32,128")
+        ->delimiter(',');
+    verb->add_option("--workgroups", options->workgroups, "workgroups: X, or X,Y,Z")
+        ->delimiter(',')
+        ->expected(1, 3);
+    verb->add_option("--fill", options->fill, "contents of buffers: zero, index or random:SEED")
+        ->capture_default_str();
+    verb->add_option("--elements", options->elements, "length of arrays without a length")
+        ->capture_default_str();
+    verb->add_option("--output", options->outputs, "bindings that begin as never written")
+        ->delimiter(',');
     verb->add_option("--push", options->push, "push constants, as 32-bit words")->delimiter(',');
-    verb->add_option("--constant", options->constants, "specialisation constant: ID=VALUE")->delimiter(',');
+    verb->add_option("--constant", options->constants, "specialisation constant: ID=VALUE")
+        ->delimiter(',');
     verb->add_option("-D,--define", options->defines, "define for GLSL: NAME or NAME=VALUE");
     verb->add_option("-I,--include", options->includes, "folder of files that GLSL includes");
     verb->add_option("--entry", options->entry_point, "entry point")->capture_default_str();
     verb->add_option("--lanes", options->lanes, "order of the lanes")
-        ->check(one_of({"linear", "reversed", "column_wise", "random"}))->capture_default_str();
+        ->check(one_of({"linear", "reversed", "column_wise", "random"}))
+        ->capture_default_str();
     verb->add_option("--schedule", options->schedule, "order of workgroups and subgroups")
-        ->check(one_of({"in_order", "reversed", "round_robin", "random"}))->capture_default_str();
-    verb->add_option("--reconvergence", options->reconvergence, "where lanes that parted meet again")
-        ->check(one_of({"maximal", "subgroup_uniform", "weakest"}))->capture_default_str();
-    verb->add_option("--populations", options->populations, "lanes in the first, second ... subgroup")->delimiter(',');
-    verb->add_option("--quantum", options->quantum, "instructions of a turn")->capture_default_str();
+        ->check(one_of({"in_order", "reversed", "round_robin", "random"}))
+        ->capture_default_str();
+    verb->add_option("--reconvergence", options->reconvergence,
+                     "where lanes that parted meet again")
+        ->check(one_of({"maximal", "subgroup_uniform", "weakest"}))
+        ->capture_default_str();
+    verb->add_option("--populations", options->populations,
+                     "lanes in the first, second ... subgroup")
+        ->delimiter(',');
+    verb->add_option("--quantum", options->quantum, "instructions of a turn")
+        ->capture_default_str();
     verb->add_option("--seed", options->seed, "of all that is random")->capture_default_str();
-    verb->add_option("--instructions", options->instructions, "instructions after which no progress is assumed")
+    verb->add_option("--instructions", options->instructions,
+                     "instructions after which no progress is assumed")
         ->capture_default_str();
     verb->add_flag("--uniform-operations", options->uniform_operations,
                    "subgroup operations must be reached by all lanes, as in WGSL");
-    verb->add_flag("--compare", options->compare, "also run with other lane orders and schedules, and compare");
+    verb->add_flag("--compare", options->compare,
+                   "also run with other lane orders and schedules, and compare");
     add_json_option(*verb, *options);
     add_quiet_option(*verb, *options);
     verb->callback([options, &action] { action = [options] { return run_check(*options); }; });

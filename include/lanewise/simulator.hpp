@@ -39,7 +39,7 @@ enum class LaneOrder : std::uint8_t {
 enum class Order : std::uint8_t { in_order, reversed, random };
 
 enum class Schedule : std::uint8_t {
-    in_order,     // one runs until it ends or waits, then the next
+    in_order,  // one runs until it ends or waits, then the next
     reversed,
     round_robin,  // `quantum` instructions each
     random,       // any that can run, for a random number of instructions up to `quantum`
@@ -103,17 +103,17 @@ struct Machine {
 enum class FaultKind : std::uint8_t {
     out_of_bounds,
     misaligned,
-    uninitialized_read,      // memory that nobody wrote, or a value that comes from it
-    race,                    // two accesses that nothing orders, one of them a write
-    divergent_barrier,       // a control barrier that only a part of those who must have reached
+    uninitialized_read,  // memory that nobody wrote, or a value that comes from it
+    race,                // two accesses that nothing orders, one of them a write
+    divergent_barrier,   // a control barrier that only a part of those who must have reached
     divergent_subgroup_operation,
-    inactive_lane,           // use of a value shuffled or broadcast from a lane that is not active
-    no_progress,             // deadlock, or more instructions than Machine::max_instructions
+    inactive_lane,  // use of a value shuffled or broadcast from a lane that is not active
+    no_progress,    // deadlock, or more instructions than Machine::max_instructions
     division_by_zero,
     shift_out_of_range,
-    unreachable,             // OpUnreachable was executed
-    write_to_read_only,      // storage that the shader or plan declares as not written
-    different_results,       // runs on several machines that do not agree; from compare()
+    unreachable,         // OpUnreachable was executed
+    write_to_read_only,  // storage that the shader or plan declares as not written
+    different_results,   // runs on several machines that do not agree; from compare()
 };
 
 struct SourceLine {
@@ -266,8 +266,8 @@ struct ShaderInterface {
         std::uint32_t binding = 0;
         std::string name;
         bool uniform = false;
-        bool written = true;            // not decorated NonWritable
-        std::uint64_t bytes = 0;        // of the part with a fixed size
+        bool written = true;             // not decorated NonWritable
+        std::uint64_t bytes = 0;         // of the part with a fixed size
         std::uint64_t array_stride = 0;  // of the runtime array at its end; 0: none
     };
     std::vector<Block> blocks;

@@ -1,9 +1,9 @@
 // Loads, stores, atomics, fences, and the checks on them.
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fmt/format.h>
 
 #include "src/simulator/lane_loops.hpp"
 
@@ -15,7 +15,9 @@ using U = std::uint64_t;
 enum class Access : std::uint8_t { read, write, atomic_read, atomic_write };
 
 bool writes(Access access) { return access == Access::write || access == Access::atomic_write; }
-bool is_atomic(Access access) { return access == Access::atomic_read || access == Access::atomic_write; }
+bool is_atomic(Access access) {
+    return access == Access::atomic_read || access == Access::atomic_write;
+}
 
 std::uint64_t load_bytes(const std::byte* from, std::uint32_t n) {
     std::uint64_t value = 0;
@@ -23,7 +25,9 @@ std::uint64_t load_bytes(const std::byte* from, std::uint32_t n) {
     return value;
 }
 
-void store_bytes(std::byte* to, std::uint32_t n, std::uint64_t value) { std::memcpy(to, &value, n); }
+void store_bytes(std::byte* to, std::uint32_t n, std::uint64_t value) {
+    std::memcpy(to, &value, n);
+}
 
 struct Target {
     MemoryObject* object = nullptr;
@@ -33,7 +37,8 @@ struct Target {
 std::string place_name(const Context& c, const MemoryObject& object, std::uint64_t offset) {
     if (!object.is_workgroup) return object.name;
     for (const Program::WorkgroupVariable& variable : c.program->workgroup_variables) {
-        if (offset >= variable.offset && offset < variable.offset + std::max<std::uint64_t>(variable.bytes, 1))
+        if (offset >= variable.offset &&
+            offset < variable.offset + std::max<std::uint64_t>(variable.bytes, 1))
             return fmt::format("workgroup memory {}", variable.name);
     }
     return object.name;
@@ -50,10 +55,10 @@ void place(const Context& c, Fault& fault, const MemoryObject& object, std::uint
     }
 }
 
-// Where a pointer leads, when `bytes` there may be accessed; otherwise the fault is recorded and the
-// machine's behaviour applied: false means that nothing is to be accessed.
-bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space space, std::uint32_t bytes,
-             std::uint32_t alignment, Access access, Target& target) {
+// Where a pointer leads, when `bytes` there may be accessed; otherwise the fault is recorded and
+// the machine's behaviour applied: false means that nothing is to be accessed.
+bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space space,
+             std::uint32_t bytes, std::uint32_t alignment, Access access, Target& target) {
     Engine& engine = *c.engine;
     const auto refuse = [&] {
         if (engine.machine.out_of_bounds == OutOfBounds::trap) engine.stopped = true;
@@ -62,7 +67,8 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
     if (space == Space::physical) {
         target.object = nullptr;
         for (MemoryObject* object : engine.addressable) {
-            if (pointer >= object->address && pointer < object->address + std::max<U>(object->bytes.size(), 1)) {
+            if (pointer >= object->address &&
+                pointer < object->address + std::max<U>(object->bytes.size(), 1)) {
                 target.object = object;
                 target.offset = pointer - object->address;
             }
@@ -77,7 +83,8 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
                     if (pointer >= end && pointer < end + (U{1} << 32)) {
                         fault->buffer = object->name;
                         fault->offset = pointer - object->address;
-                        fault->message += fmt::format(" ({} bytes past the end of {})", pointer - end, object->name);
+                        fault->message += fmt::format(" ({} bytes past the end of {})",
+                                                      pointer - end, object->name);
                     }
                 }
             }
@@ -87,18 +94,18 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
         if ((pointer & kBadPointer) != 0) {
             const U number = pointer & ~kBadPointer;
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
-                fault->message = fmt::format("{} through an index out of bounds: {}",
-                                             writes(access) ? "write" : "read",
-                                             number < engine.bad_pointers.size()
-                                                 ? engine.bad_pointers[number].text
-                                                 : std::string("unknown"));
+                fault->message = fmt::format(
+                    "{} through an index out of bounds: {}", writes(access) ? "write" : "read",
+                    number < engine.bad_pointers.size() ? engine.bad_pointers[number].text
+                                                        : std::string("unknown"));
             }
             return refuse();
         }
         target.object = engine.object(pointer >> kObjectShift);
         target.offset = pointer & kOffsetMask;
         if (target.object == nullptr) {
-            if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) fault->message = "no buffer is bound there";
+            if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane))
+                fault->message = "no buffer is bound there";
             return refuse();
         }
     }
@@ -106,11 +113,13 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
     if (target.offset + bytes > object.bytes.size()) {
         if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
             place(c, *fault, object, target.offset);
-            fault->message = fmt::format("{} of bytes {} to {} of {}, which has {}", writes(access) ? "write" : "read",
-                                         target.offset, target.offset + bytes - 1, fault->buffer, object.bytes.size());
+            fault->message = fmt::format(
+                "{} of bytes {} to {} of {}, which has {}", writes(access) ? "write" : "read",
+                target.offset, target.offset + bytes - 1, fault->buffer, object.bytes.size());
         }
         if (engine.machine.out_of_bounds == OutOfBounds::clamp && object.bytes.size() >= bytes) {
-            target.offset = (object.bytes.size() - bytes) / std::max(1u, alignment) * std::max(1u, alignment);
+            target.offset =
+                (object.bytes.size() - bytes) / std::max(1u, alignment) * std::max(1u, alignment);
             return true;
         }
         return refuse();
@@ -119,14 +128,16 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
     if (address % alignment != 0) {
         if (Fault* fault = c.fault(FaultKind::misaligned, k, lane)) {
             place(c, *fault, object, target.offset);
-            fault->message = fmt::format("{} {:#x} is no multiple of {}",
-                                         space == Space::physical ? "address" : "offset", address, alignment);
+            fault->message =
+                fmt::format("{} {:#x} is no multiple of {}",
+                            space == Space::physical ? "address" : "offset", address, alignment);
         }
     }
     if (writes(access) && !object.writable) {
         if (Fault* fault = c.fault(FaultKind::write_to_read_only, k, lane)) {
             place(c, *fault, object, target.offset);
-            fault->message = fmt::format("write to {}, which is declared as not written", fault->buffer);
+            fault->message =
+                fmt::format("write to {}, which is declared as not written", fault->buffer);
         }
     }
     return true;
@@ -138,16 +149,18 @@ bool ordered(const Context& c, const MemoryObject& object, const Stamp& stamp, s
     const Subgroup& subgroup = *c.subgroup;
     if (stamp.workgroup == workgroup.serial) {
         if (stamp.local == subgroup.local[lane]) return true;
-        if (stamp.time < (object.is_workgroup ? workgroup.memory_time : workgroup.storage_time)) return true;
-        if (workgroup.subgroup_of[stamp.local] == subgroup.id && stamp.sync < subgroup.sync) return true;
+        if (stamp.time < (object.is_workgroup ? workgroup.memory_time : workgroup.storage_time))
+            return true;
+        if (workgroup.subgroup_of[stamp.local] == subgroup.id && stamp.sync < subgroup.sync)
+            return true;
     }
     if (workgroup.known && workgroup.known->covers(stamp)) return true;
     const KnowledgePtr& mine = subgroup.ordering[lane].acquired;
     return mine && mine->covers(stamp);
 }
 
-void report_race(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object, U offset,
-                 const Stamp& stamp, Access access, const char* earlier) {
+void report_race(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object,
+                 U offset, const Stamp& stamp, Access access, const char* earlier) {
     Fault* fault = c.fault(FaultKind::race, k, lane, stamp.code);
     if (fault == nullptr) return;
     place(c, *fault, object, offset);
@@ -158,15 +171,17 @@ void report_race(Context& c, const Code& k, std::uint32_t lane, const MemoryObje
     const std::string who =
         stamp.workgroup == c.workgroup->serial
             ? fmt::format("invocation {} of the same workgroup (subgroup {})", stamp.local,
-                          stamp.local < c.workgroup->subgroup_of.size() ? c.workgroup->subgroup_of[stamp.local] : 0)
+                          stamp.local < c.workgroup->subgroup_of.size()
+                              ? c.workgroup->subgroup_of[stamp.local]
+                              : 0)
             : fmt::format("invocation {} of another workgroup", stamp.local);
-    fault->message = fmt::format("{} of {} at byte {}: nothing orders it after the {} by {}", now, fault->buffer,
-                                 fault->offset, earlier, who);
+    fault->message = fmt::format("{} of {} at byte {}: nothing orders it after the {} by {}", now,
+                                 fault->buffer, fault->offset, earlier, who);
 }
 
 // Checks an access against those before it and remembers it.
-void note(Context& c, const Code& k, std::uint32_t lane, MemoryObject& object, U offset, std::uint32_t bytes,
-          Access access) {
+void note(Context& c, const Code& k, std::uint32_t lane, MemoryObject& object, U offset,
+          std::uint32_t bytes, Access access) {
     const std::uint32_t code = c.index_of(k);
     const U end = offset + bytes;
     for (U word = offset / 4; word * 4 < end; ++word) {
@@ -186,7 +201,8 @@ void note(Context& c, const Code& k, std::uint32_t lane, MemoryObject& object, U
         me.bytes = touched;
         me.atomic = is_atomic(access);
         const auto conflicts = [&](const Stamp& stamp) {
-            return stamp.workgroup != 0 && (stamp.bytes & touched) != 0 && !ordered(c, object, stamp, lane);
+            return stamp.workgroup != 0 && (stamp.bytes & touched) != 0 &&
+                   !ordered(c, object, stamp, lane);
         };
         if (conflicts(cell.write)) {
             report_race(c, k, lane, object, word * 4, cell.write, access, "write");
@@ -196,7 +212,8 @@ void note(Context& c, const Code& k, std::uint32_t lane, MemoryObject& object, U
             for (const Stamp& read : cell.reads) {
                 if (read.atomic && me.atomic) continue;
                 if (conflicts(read)) {
-                    report_race(c, k, lane, object, word * 4, read, access, read.atomic ? "atomic read" : "read");
+                    report_race(c, k, lane, object, word * 4, read, access,
+                                read.atomic ? "atomic read" : "read");
                     break;
                 }
             }
@@ -206,9 +223,11 @@ void note(Context& c, const Code& k, std::uint32_t lane, MemoryObject& object, U
         } else if (access == Access::atomic_write) {
             cell.atomic_write = me;
         } else {
-            // Two readers that are not ordered to each other: a later write meets at least one of them.
+            // Two readers that are not ordered to each other: a later write meets at least one of
+            // them.
             Stamp& first = cell.reads[0];
-            if (first.workgroup == 0 || (first.workgroup == me.workgroup && first.local == me.local) ||
+            if (first.workgroup == 0 ||
+                (first.workgroup == me.workgroup && first.local == me.local) ||
                 ordered(c, object, first, lane)) {
                 first = me;
             } else {
@@ -233,13 +252,13 @@ bool is_known(const MemoryObject& object, U offset, std::uint32_t bytes) {
 }
 
 // For atomics, which use what they read at once.
-void check_known(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object, U offset,
-                 std::uint32_t bytes) {
+void check_known(Context& c, const Code& k, std::uint32_t lane, const MemoryObject& object,
+                 U offset, std::uint32_t bytes) {
     if (is_known(object, offset, bytes)) return;
     if (Fault* fault = c.fault(FaultKind::uninitialized_read, k, lane)) {
         place(c, *fault, object, offset);
-        fault->message = fmt::format("read of bytes {} to {} of {}, which nobody has written", fault->offset,
-                                     fault->offset + bytes - 1, fault->buffer);
+        fault->message = fmt::format("read of bytes {} to {} of {}, which nobody has written",
+                                     fault->offset, fault->offset + bytes - 1, fault->buffer);
     }
 }
 
@@ -260,7 +279,8 @@ void run_chain(Context& c, const Code& k) {
             spoiled = spoiled | more;
         }
         c.set_defined(k.result, c.mask);
-        if (spoiled.any()) c.set_undefined(k.result, spoiled, c.subgroup->reason[static_cast<std::size_t>(from)]);
+        if (spoiled.any())
+            c.set_undefined(k.result, spoiled, c.subgroup->reason[static_cast<std::size_t>(from)]);
     }
     const auto bad = [&](std::uint32_t lane, std::int64_t index, U length) {
         // The fault comes when the pointer is used; here only its text is kept.
@@ -277,8 +297,9 @@ void run_chain(Context& c, const Code& k) {
         if (space == Space::physical) {
             pointer += chain.offset;
             for (const ChainStep& step : chain.steps) {
-                const std::int64_t index = step.is_signed ? widen(c.in(step.index)[lane], step.width)
-                                                          : static_cast<std::int64_t>(c.in(step.index)[lane]);
+                const std::int64_t index = step.is_signed
+                                               ? widen(c.in(step.index)[lane], step.width)
+                                               : static_cast<std::int64_t>(c.in(step.index)[lane]);
                 if (step.length != 0 && (index < 0 || static_cast<U>(index) >= step.length)) {
                     pointer = kBadPointer;  // no address reaches this high
                     break;
@@ -294,8 +315,9 @@ void run_chain(Context& c, const Code& k) {
         }
         U offset = chain.offset;
         for (const ChainStep& step : chain.steps) {
-            const std::int64_t index = step.is_signed ? widen(c.in(step.index)[lane], step.width)
-                                                      : static_cast<std::int64_t>(c.in(step.index)[lane]);
+            const std::int64_t index = step.is_signed
+                                           ? widen(c.in(step.index)[lane], step.width)
+                                           : static_cast<std::int64_t>(c.in(step.index)[lane]);
             const U most = step.length != 0 ? step.length : (U{1} << 40);
             if (static_cast<U>(index) >= most) {
                 bad(lane, index, step.length);
@@ -329,11 +351,14 @@ void run_load_registers(Context& c, const Code& k) {
     c.use(k, 0, "a pointer");
     const std::uint32_t lead = c.mask.lowest();
     bool same = (pointer[lead] & kBadPointer) == 0;
-    if (k.operand[0] >= 0) each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
+    if (k.operand[0] >= 0)
+        each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
     const auto spoil = [&](Place to, LaneMask which, std::size_t slot) {
         // A variable that was never written: the fault is where its value is used.
         const bool variable = c.subgroup->reason[slot] == 0;
-        c.set_undefined(to, which, variable ? c.reason_of(FaultKind::uninitialized_read, k) : c.subgroup->reason[slot]);
+        c.set_undefined(
+            to, which,
+            variable ? c.reason_of(FaultKind::uninitialized_read, k) : c.subgroup->reason[slot]);
     };
     U* r = c.out(k.result);
     if (same) {
@@ -343,7 +368,9 @@ void run_load_registers(Context& c, const Code& k) {
             std::copy_n(a, std::size_t{k.count} * c.lanes, r);
         } else {
             for (std::size_t part = 0; part < k.count; ++part)
-                each_lane(c, [&](std::uint32_t lane) { r[part * c.lanes + lane] = a[part * c.lanes + lane]; });
+                each_lane(c, [&](std::uint32_t lane) {
+                    r[part * c.lanes + lane] = a[part * c.lanes + lane];
+                });
         }
         for (std::uint32_t part = 0; part < k.count; ++part) {
             const LaneMask spoiled = c.subgroup->undefined[from + part] & c.mask;
@@ -363,8 +390,9 @@ void run_load_registers(Context& c, const Code& k) {
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
                 const U number = p & ~kBadPointer;
                 fault->message = fmt::format("read of a variable out of bounds: {}",
-                                             number < c.engine->bad_pointers.size() ? c.engine->bad_pointers[number].text
-                                                                                    : std::string("a bad pointer"));
+                                             number < c.engine->bad_pointers.size()
+                                                 ? c.engine->bad_pointers[number].text
+                                                 : std::string("a bad pointer"));
             }
             if (c.engine->machine.out_of_bounds == OutOfBounds::trap) c.engine->stopped = true;
             return;
@@ -387,8 +415,9 @@ void run_store_registers(Context& c, const Code& k) {
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
                 const U number = p & ~kBadPointer;
                 fault->message = fmt::format("write to a variable out of bounds: {}",
-                                             number < c.engine->bad_pointers.size() ? c.engine->bad_pointers[number].text
-                                                                                    : std::string("a bad pointer"));
+                                             number < c.engine->bad_pointers.size()
+                                                 ? c.engine->bad_pointers[number].text
+                                                 : std::string("a bad pointer"));
             }
             if (c.engine->machine.out_of_bounds == OutOfBounds::trap) c.engine->stopped = true;
             return;
@@ -397,20 +426,24 @@ void run_store_registers(Context& c, const Code& k) {
             c.registers[(p + part) * c.lanes + lane] = value[part * c.lanes + lane];
             const Place to = static_cast<Place>(p + part);
             c.set_defined(to, LaneMask::one(lane));
-            const Place from = k.operand[1] < 0 ? k.operand[1] : k.operand[1] + static_cast<Place>(part);
+            const Place from =
+                k.operand[1] < 0 ? k.operand[1] : k.operand[1] + static_cast<Place>(part);
             if (c.undefined(from).has(lane))
-                c.set_undefined(to, LaneMask::one(lane), c.subgroup->reason[static_cast<std::size_t>(from)]);
+                c.set_undefined(to, LaneMask::one(lane),
+                                c.subgroup->reason[static_cast<std::size_t>(from)]);
         }
     };
     const std::uint32_t lead = c.mask.lowest();
     bool same = (pointer[lead] & kBadPointer) == 0;
-    if (k.operand[0] >= 0) each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
+    if (k.operand[0] >= 0)
+        each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
     if (!same) {
         each_lane(c, one);
         return;
     }
     const auto to = static_cast<Place>(pointer[lead]);
-    for (std::uint32_t part = 0; part < k.size[1]; ++part) c.set_defined(to + static_cast<Place>(part), c.mask);
+    for (std::uint32_t part = 0; part < k.size[1]; ++part)
+        c.set_defined(to + static_cast<Place>(part), c.mask);
     c.move(k.operand[1], to, k.size[1]);
 }
 
@@ -424,7 +457,8 @@ void run_load_memory(Context& c, const Code& k) {
         c.set_defined(k.result + static_cast<Place>(part), c.mask);
     each_lane(c, [&](std::uint32_t lane) {
         Target target;
-        if (!resolve(c, k, lane, pointer[lane], space, layout.bytes, layout.alignment, Access::read, target)) {
+        if (!resolve(c, k, lane, pointer[lane], space, layout.bytes, layout.alignment, Access::read,
+                     target)) {
             for (std::size_t i = 0; i < layout.leaves.size(); ++i) r[i * c.lanes + lane] = 0;
             return;
         }
@@ -458,7 +492,9 @@ void run_store_memory(Context& c, const Code& k) {
     bool storage = false;
     each_lane(c, [&](std::uint32_t lane) {
         Target target;
-        if (!resolve(c, k, lane, pointer[lane], space, layout.bytes, layout.alignment, Access::write, target)) return;
+        if (!resolve(c, k, lane, pointer[lane], space, layout.bytes, layout.alignment,
+                     Access::write, target))
+            return;
         MemoryObject& object = *target.object;
         storage = storage || !object.is_workgroup;
         const bool races = check_races(c, object);
@@ -494,19 +530,23 @@ void run_array_length(Context& c, const Code& k) {
     });
 }
 
-bool is_release(std::uint64_t semantics) { return (semantics & 0x1c) != 0; }  // Release, AcquireRelease, SeqCst
+bool is_release(std::uint64_t semantics) {
+    return (semantics & 0x1c) != 0;
+}  // Release, AcquireRelease, SeqCst
 bool is_acquire(std::uint64_t semantics) { return (semantics & 0x1a) != 0; }
 
 namespace {
 
 bool device_scope(std::uint64_t scope) {
-    return scope == static_cast<U>(spv::Scope::Device) || scope == static_cast<U>(spv::Scope::QueueFamily) ||
+    return scope == static_cast<U>(spv::Scope::Device) ||
+           scope == static_cast<U>(spv::Scope::QueueFamily) ||
            scope == static_cast<U>(spv::Scope::CrossDevice);
 }
 
 // What an atomic publishes of a release.
 KnowledgePtr knowledge_of(const Context& c, std::uint32_t lane, const PendingRelease& release) {
-    auto made = release.known ? std::make_shared<Knowledge>(*release.known) : std::make_shared<Knowledge>();
+    auto made =
+        release.known ? std::make_shared<Knowledge>(*release.known) : std::make_shared<Knowledge>();
     Knowledge::Entry& entry = made->workgroups[c.workgroup->serial];
     entry.time = std::max(entry.time, release.time);
     std::uint32_t& clock = entry.locals[c.subgroup->local[lane]];
@@ -532,8 +572,8 @@ void acquire(LaneOrdering& mine, bool device) {
 
 // The ordering that an atomic gives: what was released here before is read, and what this
 // invocation has released goes with its write.
-void order_atomic(Context& c, std::uint32_t lane, MemoryObject& object, U offset, U scope, U semantics,
-                  bool reads, bool writes_value) {
+void order_atomic(Context& c, std::uint32_t lane, MemoryObject& object, U offset, U scope,
+                  U semantics, bool reads, bool writes_value) {
     if (object.released_epoch != c.engine->epoch) {
         object.released.clear();
         object.released_epoch = c.engine->epoch;
@@ -558,7 +598,8 @@ void order_atomic(Context& c, std::uint32_t lane, MemoryObject& object, U offset
                 released.workgroup.reset();
                 released.by = c.workgroup->serial;
             }
-            released.workgroup = join(released.workgroup, knowledge_of(c, lane, mine.release_workgroup));
+            released.workgroup =
+                join(released.workgroup, knowledge_of(c, lane, mine.release_workgroup));
         }
     }
     if (is_acquire(semantics) && reads) acquire(mine, device);

@@ -1,9 +1,9 @@
 // Integer, float, bit, conversion, relational and matrix instructions.
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 
 #include "src/simulator/lane_loops.hpp"
@@ -137,7 +137,8 @@ Handler integer_handler(spv::Op op) {
         case spv::Op::OpULessThanEqual: return &binary<[](U a, U b) { return U{a <= b}; }>;
         case spv::Op::OpUGreaterThan: return &binary<[](U a, U b) { return U{(a > b)}; }>;
         case spv::Op::OpUGreaterThanEqual: return &binary<[](U a, U b) { return U{(a >= b)}; }>;
-        case spv::Op::OpSLessThan: return &binary<[](U a, U b) { return U{widen<W>(a) < widen<W>(b)}; }>;
+        case spv::Op::OpSLessThan:
+            return &binary<[](U a, U b) { return U{widen<W>(a) < widen<W>(b)}; }>;
         case spv::Op::OpSLessThanEqual:
             return &binary<[](U a, U b) { return U{widen<W>(a) <= widen<W>(b)}; }>;
         case spv::Op::OpSGreaterThan:
@@ -188,10 +189,14 @@ template <unsigned W>
 Handler float_handler(spv::Op op) {
     using F = FloatOf<W>;
     switch (op) {
-        case spv::Op::OpFAdd: return &binary<[](U a, U b) { return F::store(F::load(a) + F::load(b)); }>;
-        case spv::Op::OpFSub: return &binary<[](U a, U b) { return F::store(F::load(a) - F::load(b)); }>;
-        case spv::Op::OpFMul: return &binary<[](U a, U b) { return F::store(F::load(a) * F::load(b)); }>;
-        case spv::Op::OpFDiv: return &binary<[](U a, U b) { return F::store(F::load(a) / F::load(b)); }>;
+        case spv::Op::OpFAdd:
+            return &binary<[](U a, U b) { return F::store(F::load(a) + F::load(b)); }>;
+        case spv::Op::OpFSub:
+            return &binary<[](U a, U b) { return F::store(F::load(a) - F::load(b)); }>;
+        case spv::Op::OpFMul:
+            return &binary<[](U a, U b) { return F::store(F::load(a) * F::load(b)); }>;
+        case spv::Op::OpFDiv:
+            return &binary<[](U a, U b) { return F::store(F::load(a) / F::load(b)); }>;
         case spv::Op::OpFRem:
             return &binary<[](U a, U b) { return F::store(std::fmod(F::load(a), F::load(b))); }>;
         case spv::Op::OpFMod:
@@ -209,7 +214,8 @@ Handler float_handler(spv::Op op) {
                 if ((half & 0x7c00) == 0) half &= 0x8000;  // subnormal numbers become 0
                 return F::store(half_to_float(half));
             }>;
-        case spv::Op::OpFOrdEqual: return &binary<[](U a, U b) { return U{F::load(a) == F::load(b)}; }>;
+        case spv::Op::OpFOrdEqual:
+            return &binary<[](U a, U b) { return U{F::load(a) == F::load(b)}; }>;
         case spv::Op::OpFUnordEqual:
             return &binary<[](U a, U b) {
                 return U{std::isunordered(F::load(a), F::load(b)) || F::load(a) == F::load(b)};
@@ -218,13 +224,18 @@ Handler float_handler(spv::Op op) {
             return &binary<[](U a, U b) {
                 return U{!std::isunordered(F::load(a), F::load(b)) && F::load(a) != F::load(b)};
             }>;
-        case spv::Op::OpFUnordNotEqual: return &binary<[](U a, U b) { return U{F::load(a) != F::load(b)}; }>;
-        case spv::Op::OpFOrdLessThan: return &binary<[](U a, U b) { return U{F::load(a) < F::load(b)}; }>;
-        case spv::Op::OpFUnordLessThan: return &binary<[](U a, U b) { return U{!(F::load(a) >= F::load(b))}; }>;
-        case spv::Op::OpFOrdGreaterThan: return &binary<[](U a, U b) { return U{(F::load(a) > F::load(b))}; }>;
+        case spv::Op::OpFUnordNotEqual:
+            return &binary<[](U a, U b) { return U{F::load(a) != F::load(b)}; }>;
+        case spv::Op::OpFOrdLessThan:
+            return &binary<[](U a, U b) { return U{F::load(a) < F::load(b)}; }>;
+        case spv::Op::OpFUnordLessThan:
+            return &binary<[](U a, U b) { return U{!(F::load(a) >= F::load(b))}; }>;
+        case spv::Op::OpFOrdGreaterThan:
+            return &binary<[](U a, U b) { return U{(F::load(a) > F::load(b))}; }>;
         case spv::Op::OpFUnordGreaterThan:
             return &binary<[](U a, U b) { return U{!(F::load(a) <= F::load(b))}; }>;
-        case spv::Op::OpFOrdLessThanEqual: return &binary<[](U a, U b) { return U{F::load(a) <= F::load(b)}; }>;
+        case spv::Op::OpFOrdLessThanEqual:
+            return &binary<[](U a, U b) { return U{F::load(a) <= F::load(b)}; }>;
         case spv::Op::OpFUnordLessThanEqual:
             return &binary<[](U a, U b) { return U{!(F::load(a) > F::load(b))}; }>;
         case spv::Op::OpFOrdGreaterThanEqual:
@@ -272,7 +283,8 @@ Handler float_handler(spv::Op op) {
                     for (std::size_t row = 0; row < rows; ++row) {
                         typename F::type sum = 0;
                         for (std::size_t i = 0; i < columns; ++i)
-                            sum += F::load(m[(i * rows + row) * c.lanes + lane]) * F::load(v[i * c.lanes + lane]);
+                            sum += F::load(m[(i * rows + row) * c.lanes + lane]) *
+                                   F::load(v[i * c.lanes + lane]);
                         r[row * c.lanes + lane] = F::store(sum);
                     }
                 });
@@ -287,7 +299,8 @@ Handler float_handler(spv::Op op) {
                     for (std::size_t column = 0; column < k.count; ++column) {
                         typename F::type sum = 0;
                         for (std::size_t i = 0; i < rows; ++i)
-                            sum += F::load(v[i * c.lanes + lane]) * F::load(m[(column * rows + i) * c.lanes + lane]);
+                            sum += F::load(v[i * c.lanes + lane]) *
+                                   F::load(m[(column * rows + i) * c.lanes + lane]);
                         r[column * c.lanes + lane] = F::store(sum);
                     }
                 });
@@ -435,32 +448,41 @@ template <unsigned In, unsigned Out>
 Handler convert(spv::Op op) {
     switch (op) {
         case spv::Op::OpUConvert: return &unary<[](U a) { return narrow<Out>(a); }>;
-        case spv::Op::OpSConvert: return &unary<[](U a) { return narrow<Out>(static_cast<U>(widen<In>(a))); }>;
+        case spv::Op::OpSConvert:
+            return &unary<[](U a) { return narrow<Out>(static_cast<U>(widen<In>(a))); }>;
         default: break;
     }
     if constexpr (In >= 16) {
-        if (op == spv::Op::OpConvertFToU) return &unary<[](U a) { return float_to_unsigned<In, Out>(a); }>;
-        if (op == spv::Op::OpConvertFToS) return &unary<[](U a) { return float_to_signed<In, Out>(a); }>;
+        if (op == spv::Op::OpConvertFToU)
+            return &unary<[](U a) { return float_to_unsigned<In, Out>(a); }>;
+        if (op == spv::Op::OpConvertFToS)
+            return &unary<[](U a) { return float_to_signed<In, Out>(a); }>;
     }
     if constexpr (Out >= 16) {
         using T = FloatOf<Out>;
         // Through double first only for half: 64-bit integers round once.
         if (op == spv::Op::OpConvertSToF)
             return &unary<[](U a) {
-                if constexpr (Out == 16) return T::store(static_cast<double>(widen<In>(a)));
-                else return T::store(static_cast<typename T::type>(widen<In>(a)));
+                if constexpr (Out == 16)
+                    return T::store(static_cast<double>(widen<In>(a)));
+                else
+                    return T::store(static_cast<typename T::type>(widen<In>(a)));
             }>;
         if (op == spv::Op::OpConvertUToF)
             return &unary<[](U a) {
-                if constexpr (Out == 16) return T::store(static_cast<double>(a));
-                else return T::store(static_cast<typename T::type>(a));
+                if constexpr (Out == 16)
+                    return T::store(static_cast<double>(a));
+                else
+                    return T::store(static_cast<typename T::type>(a));
             }>;
     }
     if constexpr (In >= 16 && Out >= 16) {
         if (op == spv::Op::OpFConvert)
             return &unary<[](U a) {
-                if constexpr (Out == 32) return FloatOf<32>::store(static_cast<float>(FloatOf<In>::load(a)));
-                else return FloatOf<Out>::store(static_cast<double>(FloatOf<In>::load(a)));
+                if constexpr (Out == 32)
+                    return FloatOf<32>::store(static_cast<float>(FloatOf<In>::load(a)));
+                else
+                    return FloatOf<Out>::store(static_cast<double>(FloatOf<In>::load(a)));
             }>;
     }
     return nullptr;

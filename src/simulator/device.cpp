@@ -1,10 +1,10 @@
 // The host: Device, Executable, Binding. It knows no algorithm, as every host.
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <fmt/format.h>
 #include <map>
 
 #include "src/core/kernel_catalogue.hpp"
@@ -17,7 +17,8 @@ namespace lanewise::simulator {
 struct Device::State {
     Machine machine;
     Caps caps;
-    std::map<std::string, std::shared_ptr<const detail::Program>> programs;  // by kernel and constants
+    std::map<std::string, std::shared_ptr<const detail::Program>>
+        programs;  // by kernel and constants
 };
 
 struct Executable::State {
@@ -54,7 +55,8 @@ Caps caps_of(const Machine& machine) {
     caps.api_version_minor = 3;
     caps.subgroup.operations = 0xff;
     caps.subgroup.stages = Stage::compute;
-    caps.subgroup.size = machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size : machine.subgroup_size;
+    caps.subgroup.size = machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size
+                                                             : machine.subgroup_size;
     caps.subgroup.min_size = machine.subgroup_size;
     caps.subgroup.max_size = machine.subgroup_size;
     caps.subgroup.size_is_true = machine.reported_subgroup_size == 0;
@@ -82,58 +84,70 @@ Caps caps_of(const Machine& machine) {
 
 std::string program_key(const Pass& pass) {
     std::string key = pass.kernel;
-    for (const Constant& constant : pass.constants) key += fmt::format(" {}={}", constant.id, constant.value);
+    for (const Constant& constant : pass.constants)
+        key += fmt::format(" {}={}", constant.id, constant.value);
     return key;
 }
 
 Result<void> check_pass(const Caps& caps, const Machine& machine, const Pass& pass) {
     const std::uint32_t size = pass.required_subgroup_size;
     if (size != 0 && (size < caps.subgroup.min_size || size > caps.subgroup.max_size)) {
-        return refuse(ErrorCode::unsupported, "pass {}: a subgroup size of {} is required, this device has {} to {}",
+        return refuse(ErrorCode::unsupported,
+                      "pass {}: a subgroup size of {} is required, this device has {} to {}",
                       pass.name, size, caps.subgroup.min_size, caps.subgroup.max_size);
     }
     if (pass.full_subgroups && !caps.subgroup.full_subgroups) {
-        return refuse(ErrorCode::unsupported, "pass {}: full subgroups are required, this device does not promise them",
+        return refuse(ErrorCode::unsupported,
+                      "pass {}: full subgroups are required, this device does not promise them",
                       pass.name);
     }
-    if (pass.full_subgroups && pass.workgroup_size % (size != 0 ? size : machine.subgroup_size) != 0) {
-        return refuse(ErrorCode::unsupported, "pass {}: full subgroups of {} do not fill a workgroup of {}", pass.name,
+    if (pass.full_subgroups &&
+        pass.workgroup_size % (size != 0 ? size : machine.subgroup_size) != 0) {
+        return refuse(ErrorCode::unsupported,
+                      "pass {}: full subgroups of {} do not fill a workgroup of {}", pass.name,
                       size != 0 ? size : machine.subgroup_size, pass.workgroup_size);
     }
     if (pass.workgroup_size > caps.limits.max_workgroup_invocations ||
         pass.workgroup_size > caps.limits.max_workgroup_size_x) {
-        return refuse(ErrorCode::limit_exceeded, "pass {}: max_workgroup_invocations is {}, {} are wanted", pass.name,
-                      std::min(caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x),
-                      pass.workgroup_size);
+        return refuse(
+            ErrorCode::limit_exceeded, "pass {}: max_workgroup_invocations is {}, {} are wanted",
+            pass.name,
+            std::min(caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x),
+            pass.workgroup_size);
     }
     if (pass.workgroup_memory > caps.limits.max_workgroup_memory) {
-        return refuse(ErrorCode::limit_exceeded, "pass {}: max_workgroup_memory is {}, {} are wanted", pass.name,
+        return refuse(ErrorCode::limit_exceeded,
+                      "pass {}: max_workgroup_memory is {}, {} are wanted", pass.name,
                       caps.limits.max_workgroup_memory, pass.workgroup_memory);
     }
     return {};
 }
 
 // The module must not need more workgroup memory than the plan says.
-Result<std::shared_ptr<const detail::Program>> make_pass_program(const Caps& caps, const Pass& pass,
-                                                                 std::span<const std::uint32_t> words) {
+Result<std::shared_ptr<const detail::Program>> make_pass_program(
+    const Caps& caps, const Pass& pass, std::span<const std::uint32_t> words) {
     const auto module = spirv::Module::read(words);
     const auto failed = [&](const Error& error) {
-        return refuse(ErrorCode::compile_failed, "pass {}: kernel {}: {}", pass.name, pass.kernel, error.message);
+        return refuse(ErrorCode::compile_failed, "pass {}: kernel {}: {}", pass.name, pass.kernel,
+                      error.message);
     };
     if (!module) return failed(module.error());
     std::vector<spirv::Specialization> constants;
-    for (const Constant& constant : pass.constants) constants.push_back({constant.id, constant.value});
+    for (const Constant& constant : pass.constants)
+        constants.push_back({constant.id, constant.value});
     auto program = detail::make_program(*module, "main", constants);
     if (!program) return failed(program.error());
     if (program->workgroup_bytes > caps.limits.max_workgroup_memory) {
-        return refuse(ErrorCode::limit_exceeded, "pass {}: {} bytes of workgroup memory, max_workgroup_memory is {}",
+        return refuse(ErrorCode::limit_exceeded,
+                      "pass {}: {} bytes of workgroup memory, max_workgroup_memory is {}",
                       pass.name, program->workgroup_bytes, caps.limits.max_workgroup_memory);
     }
     return std::make_shared<const detail::Program>(*std::move(program));
 }
 
 std::span<const std::uint32_t> from_catalogue(std::string_view kernel, void* user) {
-    const auto* found = lanewise::detail::find_kernel(kernel, *static_cast<const std::uint32_t*>(user));
+    const auto* found =
+        lanewise::detail::find_kernel(kernel, *static_cast<const std::uint32_t*>(user));
     return found == nullptr ? std::span<const std::uint32_t>() : found->words;
 }
 
@@ -143,16 +157,19 @@ std::uint32_t newest_spirv(const Caps& caps) {
 }
 
 Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& device, const Pass& pass,
-                                                            Device::FindKernel find, void* user, bool keep) {
+                                                            Device::FindKernel find, void* user,
+                                                            bool keep) {
     if (auto checked = check_pass(device.caps, device.machine, pass); !checked)
         return tl::unexpected(checked.error());
     const std::string key = program_key(pass);
     if (keep) {
-        if (const auto found = device.programs.find(key); found != device.programs.end()) return found->second;
+        if (const auto found = device.programs.find(key); found != device.programs.end())
+            return found->second;
     }
     const auto words = find(pass.kernel, user);
     if (words.empty()) {
-        return refuse(ErrorCode::unsupported, "pass {}: this build has no kernel {}", pass.name, pass.kernel);
+        return refuse(ErrorCode::unsupported, "pass {}: this build has no kernel {}", pass.name,
+                      pass.kernel);
     }
     auto program = make_pass_program(device.caps, pass, words);
     if (program && keep) device.programs[key] = *program;
@@ -164,10 +181,12 @@ Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& devic
 Result<Device> Device::create(const Machine& machine) { return create(machine, caps_of(machine)); }
 
 Result<Device> Device::create(const Machine& machine, const Caps& caps) {
-    if (auto checked = detail::check_machine(machine); !checked) return tl::unexpected(checked.error());
-    if (caps.subgroup.operations != 0 &&
-        (machine.subgroup_size < caps.subgroup.min_size || machine.subgroup_size > caps.subgroup.max_size)) {
-        return refuse(ErrorCode::bad_argument, "machine: subgroup_size {} is not from {} to {}, as the caps say",
+    if (auto checked = detail::check_machine(machine); !checked)
+        return tl::unexpected(checked.error());
+    if (caps.subgroup.operations != 0 && (machine.subgroup_size < caps.subgroup.min_size ||
+                                          machine.subgroup_size > caps.subgroup.max_size)) {
+        return refuse(ErrorCode::bad_argument,
+                      "machine: subgroup_size {} is not from {} to {}, as the caps say",
                       machine.subgroup_size, caps.subgroup.min_size, caps.subgroup.max_size);
     }
     auto state = std::make_shared<State>();
@@ -218,17 +237,19 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         state->count_memory = in_buffer->memory;
         const std::size_t wanted = plan.addressing == Addressing::device_address ? 8 : 4;
         if (in_buffer->memory.size() < wanted) {
-            return refuse(ErrorCode::bad_argument, "count: {} bytes are given, {} needed", in_buffer->memory.size(),
-                          wanted);
+            return refuse(ErrorCode::bad_argument, "count: {} bytes are given, {} needed",
+                          in_buffer->memory.size(), wanted);
         }
         state->count_memory = in_buffer->memory.first(wanted);
         if (plan.argument(Role::scratch) == nullptr)
-            return refuse(ErrorCode::unsupported, "count: the plan does not take it from a buffer: give a number");
+            return refuse(ErrorCode::unsupported,
+                          "count: the plan does not take it from a buffer: give a number");
     } else {
         state->count = std::get<std::uint64_t>(count);
         if (state->count > plan.max_count) {
-            return refuse(ErrorCode::limit_exceeded, "count is {}, the plan's max_count {}: plan for more",
-                          state->count, plan.max_count);
+            return refuse(ErrorCode::limit_exceeded,
+                          "count is {}, the plan's max_count {}: plan for more", state->count,
+                          plan.max_count);
         }
     }
     struct Range {
@@ -244,14 +265,15 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         const Argument* argument = plan.argument(role);
         if (argument == nullptr) {
             if (!buffer->memory.empty())
-                return refuse(ErrorCode::bad_argument, "{}: the plan has no such buffer: leave it empty", to_text(role));
+                return refuse(ErrorCode::bad_argument,
+                              "{}: the plan has no such buffer: leave it empty", to_text(role));
             continue;
         }
         const std::uint64_t needed =
             state->count_in_buffer ? argument->bytes : bytes_needed(plan, role, state->count);
         if (buffer->memory.size() < needed) {
-            return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items", to_text(role),
-                          buffer->memory.size(), needed, state->count);
+            return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items",
+                          to_text(role), buffer->memory.size(), needed, state->count);
         }
         // Not a byte more than is promised: kernels that reach further are found.
         buffer->memory = buffer->memory.first(needed);
@@ -272,7 +294,8 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
     state->launch = share_out(plan.share, state->count);
     state->state.assign(plan.state_bytes, std::byte{0});
     for (const Pass& pass : plan.passes) {
-        if (pass.when == When::always || state->count_in_buffer) state->pass_names.push_back(pass.name);
+        if (pass.when == When::always || state->count_in_buffer)
+            state->pass_names.push_back(pass.name);
     }
     return Binding(std::move(state));
 }
@@ -288,7 +311,9 @@ Result<Report> Binding::run() const {
 
     constexpr std::size_t kRoles = 5;
     std::array<detail::MemoryObject, kRoles> objects;
-    const auto object = [&](Role role) -> detail::MemoryObject& { return objects[static_cast<std::size_t>(role)]; };
+    const auto object = [&](Role role) -> detail::MemoryObject& {
+        return objects[static_cast<std::size_t>(role)];
+    };
     object(Role::input).reset(state_->buffers.input.memory, true);
     object(Role::output).reset(state_->buffers.output.memory, false);
     object(Role::scratch).reset(state_->buffers.scratch.memory, false);
@@ -325,15 +350,18 @@ Result<Report> Binding::run() const {
         dispatch.full_subgroups = pass.full_subgroups;
         for (const detail::BindingSlot& slot : program.bindings) {
             if (slot.set != 0 || slot.binding >= pass.bindings.size()) {
-                return refuse(ErrorCode::compile_failed, "pass {}: the kernel has binding {}.{}, the plan {} bindings",
+                return refuse(ErrorCode::compile_failed,
+                              "pass {}: the kernel has binding {}.{}, the plan {} bindings",
                               pass.name, slot.set, slot.binding, pass.bindings.size());
             }
             dispatch.bindings.push_back(&object(pass.bindings[slot.binding]));
         }
-        std::vector<std::byte> constants(lanewise::detail::kParameterBytes +
-                                         (plan.addressing == Addressing::device_address ? 8 * pass.bindings.size() : 0));
+        std::vector<std::byte> constants(
+            lanewise::detail::kParameterBytes +
+            (plan.addressing == Addressing::device_address ? 8 * pass.bindings.size() : 0));
         if (constants.size() < program.push_constant_bytes) {
-            return refuse(ErrorCode::compile_failed, "pass {}: the kernel reads {} bytes of parameters, {} are given",
+            return refuse(ErrorCode::compile_failed,
+                          "pass {}: the kernel reads {} bytes of parameters, {} are given",
                           pass.name, program.push_constant_bytes, constants.size());
         }
         const std::uint32_t dispatches = shared ? launch.dispatches : 1;
@@ -355,12 +383,14 @@ Result<Report> Binding::run() const {
                 }
             }
             dispatch.push_constants = constants;
-            dispatch.groups = {shared ? std::min(plan.share.max_groups, launch.groups - first) : 1u, 1u, 1u};
+            dispatch.groups = {shared ? std::min(plan.share.max_groups, launch.groups - first) : 1u,
+                               1u, 1u};
             if (indirect) {
                 detail::MemoryObject& scratch = object(Role::scratch);
                 const std::uint64_t at = plan.indirect_offset + std::uint64_t{16} * d;
                 if (at + 12 > scratch.bytes.size())
-                    return refuse(ErrorCode::bad_argument, "pass {}: scratch has no room for indirect arguments", pass.name);
+                    return refuse(ErrorCode::bad_argument,
+                                  "pass {}: scratch has no room for indirect arguments", pass.name);
                 std::memcpy(dispatch.groups.data(), scratch.bytes.data() + at, 12);
                 Fault fault;
                 fault.pass = pass.name;
@@ -370,20 +400,24 @@ Result<Report> Binding::run() const {
                                  scratch.known.begin() + static_cast<std::ptrdiff_t>(at + 12),
                                  [](std::uint8_t known) { return known != 0; })) {
                     fault.kind = FaultKind::uninitialized_read;
-                    fault.message = fmt::format("arguments of indirect dispatch {} were never written", d);
+                    fault.message =
+                        fmt::format("arguments of indirect dispatch {} were never written", d);
                     engine.faults.push_back(fault);
                     continue;
                 }
-                if (dispatch.groups[0] > caps.limits.max_groups_x || dispatch.groups[1] > caps.limits.max_groups_y ||
+                if (dispatch.groups[0] > caps.limits.max_groups_x ||
+                    dispatch.groups[1] > caps.limits.max_groups_y ||
                     dispatch.groups[2] > caps.limits.max_groups_z) {
                     fault.kind = FaultKind::out_of_bounds;
-                    fault.message = fmt::format("indirect dispatch of {} x {} x {} workgroups, above the limit",
-                                                dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+                    fault.message =
+                        fmt::format("indirect dispatch of {} x {} x {} workgroups, above the limit",
+                                    dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
                     engine.faults.push_back(fault);
                     continue;
                 }
             }
-            if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0) engine.run(dispatch);
+            if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0)
+                engine.run(dispatch);
         }
         if (engine.stopped) break;
     }
@@ -398,7 +432,8 @@ Result<Report> Binding::run() const {
         fault.message = fmt::format("byte {} of the output was never written", fault.offset);
         engine.faults.push_back(std::move(fault));
     }
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.faults = std::move(engine.faults);
     report.instructions = engine.instructions;
     report.invocation_instructions = engine.invocation_instructions;

@@ -35,8 +35,8 @@ struct WorkgroupScope {
 struct Scope {
     enum class Kind : std::uint8_t { selection, loop, iteration, call };
     Kind kind = Kind::selection;
-    bool joins = true;    // the lanes wait for each other at the end
-    bool broken = false;  // some left by another way
+    bool joins = true;         // the lanes wait for each other at the end
+    bool broken = false;       // some left by another way
     std::uint32_t target = 0;  // block; of calls the code to go on with
     std::uint32_t header = 0;  // block
     std::uint32_t apart_at_entry = 0;
@@ -53,8 +53,9 @@ struct Fragment {
     LaneMask mask;
     std::uint32_t pc = 0;
     State state = State::ready;
-    std::uint32_t apart = 0;  // 1 + the code at which it went on without lanes that it should have met
-    bool uniform = false;     // the whole workgroup is known to run here together
+    std::uint32_t apart =
+        0;                 // 1 + the code at which it went on without lanes that it should have met
+    bool uniform = false;  // the whole workgroup is known to run here together
     std::vector<Scope*> scopes;
     std::vector<std::uint32_t> calls;  // code of the calls that it is in
     std::shared_ptr<WorkgroupScope> waits_for;
@@ -74,8 +75,8 @@ struct LaneOrdering {
     std::uint32_t clock = 1;
     PendingRelease release_device;     // by a fence of device scope
     PendingRelease release_workgroup;  // by any fence
-    KnowledgePtr acquired;           // known to this invocation alone
-    KnowledgePtr pending_device;     // read by atomics, to be acquired by a fence
+    KnowledgePtr acquired;             // known to this invocation alone
+    KnowledgePtr pending_device;       // read by atomics, to be acquired by a fence
     KnowledgePtr pending_workgroup;
 };
 
@@ -149,7 +150,8 @@ public:
 
     // Records a fault of the instruction `code` in `lane`; null when it is one too many or was seen
     // before, so that messages are made only where they are kept.
-    Fault* fault(FaultKind kind, const Code& code, std::uint32_t lane, std::uint32_t other_code = ~0u);
+    Fault* fault(FaultKind kind, const Code& code, std::uint32_t lane,
+                 std::uint32_t other_code = ~0u);
 
     // Undefinedness, by slot.
     LaneMask undefined(Place place) const {
@@ -251,7 +253,8 @@ private:
     void order_at_barrier(Workgroup& workgroup, std::uint64_t semantics);
     void flow_undefined(const Code& code);
 
-    std::map<std::tuple<FaultKind, const Program*, std::uint32_t, std::uint32_t>, std::size_t> seen_;
+    std::map<std::tuple<FaultKind, const Program*, std::uint32_t, std::uint32_t>, std::size_t>
+        seen_;
     std::vector<std::uint64_t> constants_;
     std::uint32_t next_serial_ = 1;
     std::vector<std::unique_ptr<Workgroup>> spare_;
@@ -261,7 +264,7 @@ private:
 void fence(Context& context, LaneMask lanes, std::uint64_t scope, std::uint64_t semantics);
 bool is_release(std::uint64_t semantics);
 bool is_acquire(std::uint64_t semantics);
-inline constexpr std::uint64_t kStorageSemantics = 0x40;    // UniformMemory
+inline constexpr std::uint64_t kStorageSemantics = 0x40;     // UniformMemory
 inline constexpr std::uint64_t kWorkgroupSemantics = 0x100;  // WorkgroupMemory
 
 // Handlers that the decoder names (access.cpp, group.cpp, values.cpp).

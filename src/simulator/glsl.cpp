@@ -1,9 +1,9 @@
 // The instructions of GLSL.std.450. Transcendental functions are computed in double and rounded.
 
+#include <spirv/unified1/GLSL.std.450.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <spirv/unified1/GLSL.std.450.h>
 
 #include "src/simulator/lane_loops.hpp"
 
@@ -16,16 +16,20 @@ using S = std::int64_t;
 template <unsigned W, auto F>
 U float_function(U a) {
     using T = FloatOf<W>;
-    if constexpr (W == 32) return T::store(static_cast<float>(F(static_cast<double>(T::load(a)))));
-    else return T::store(F(static_cast<double>(T::load(a))));
+    if constexpr (W == 32)
+        return T::store(static_cast<float>(F(static_cast<double>(T::load(a)))));
+    else
+        return T::store(F(static_cast<double>(T::load(a))));
 }
 
 template <unsigned W, auto F>
 U float_function(U a, U b) {
     using T = FloatOf<W>;
     const double r = F(static_cast<double>(T::load(a)), static_cast<double>(T::load(b)));
-    if constexpr (W == 32) return T::store(static_cast<float>(r));
-    else return T::store(r);
+    if constexpr (W == 32)
+        return T::store(static_cast<float>(r));
+    else
+        return T::store(r);
 }
 
 template <unsigned W, auto F>
@@ -33,14 +37,20 @@ U float_function(U a, U b, U c) {
     using T = FloatOf<W>;
     const double r = F(static_cast<double>(T::load(a)), static_cast<double>(T::load(b)),
                        static_cast<double>(T::load(c)));
-    if constexpr (W == 32) return T::store(static_cast<float>(r));
-    else return T::store(r);
+    if constexpr (W == 32)
+        return T::store(static_cast<float>(r));
+    else
+        return T::store(r);
 }
 
 template <unsigned W, auto F>
-constexpr Handler one() { return &unary<[](U a) { return float_function<W, F>(a); }>; }
+constexpr Handler one() {
+    return &unary<[](U a) { return float_function<W, F>(a); }>;
+}
 template <unsigned W, auto F>
-constexpr Handler two() { return &binary<[](U a, U b) { return float_function<W, F>(a, b); }>; }
+constexpr Handler two() {
+    return &binary<[](U a, U b) { return float_function<W, F>(a, b); }>;
+}
 template <unsigned W, auto F>
 constexpr Handler three() {
     return &ternary<[](U a, U b, U c) { return float_function<W, F>(a, b, c); }>;
@@ -66,7 +76,9 @@ Handler float_handler(std::uint32_t instruction) {
         case GLSLstd450Trunc: return one<W, [](double x) { return std::trunc(x); }>();
         case GLSLstd450FAbs: return &unary<[](U a) { return a & ~(U{1} << (W - 1)); }>;
         case GLSLstd450FSign:
-            return one<W, [](double x) { return x == 0.0 || std::isnan(x) ? x : std::copysign(1.0, x); }>();
+            return one<W, [](double x) {
+                return x == 0.0 || std::isnan(x) ? x : std::copysign(1.0, x);
+            }>();
         case GLSLstd450Floor: return one<W, [](double x) { return std::floor(x); }>();
         case GLSLstd450Ceil: return one<W, [](double x) { return std::ceil(x); }>();
         case GLSLstd450Fract: return one<W, [](double x) { return x - std::floor(x); }>();
@@ -98,9 +110,12 @@ Handler float_handler(std::uint32_t instruction) {
             return two<W, [](double x, double y) { return std::isnan(x) ? y : smaller(x, y); }>();
         case GLSLstd450NMax:
             return two<W, [](double x, double y) { return std::isnan(x) ? y : larger(x, y); }>();
-        case GLSLstd450Step: return two<W, [](double edge, double x) { return x < edge ? 0.0 : 1.0; }>();
+        case GLSLstd450Step:
+            return two<W, [](double edge, double x) { return x < edge ? 0.0 : 1.0; }>();
         case GLSLstd450FClamp:
-            return three<W, [](double x, double low, double high) { return smaller(larger(x, low), high); }>();
+            return three<W, [](double x, double low, double high) {
+                return smaller(larger(x, low), high);
+            }>();
         case GLSLstd450NClamp:
             return three<W, [](double x, double low, double high) {
                 return smaller(std::isnan(x) ? low : larger(x, low), high);
@@ -113,7 +128,8 @@ Handler float_handler(std::uint32_t instruction) {
         case GLSLstd450Fma:
             return &ternary<[](U a, U b, U c) {
                 if constexpr (W == 16) {
-                    return T::store(static_cast<double>(T::load(a)) * static_cast<double>(T::load(b)) +
+                    return T::store(static_cast<double>(T::load(a)) *
+                                        static_cast<double>(T::load(b)) +
                                     static_cast<double>(T::load(c)));
                 } else {
                     return T::store(std::fma(T::load(a), T::load(b), T::load(c)));
@@ -189,18 +205,22 @@ Handler float_handler(std::uint32_t instruction) {
                     double dot = 0.0;
                     if (k.extra == GLSLstd450FaceForward) {
                         for (std::size_t i = 0; i < k.count; ++i) dot += at(b, i) * at(d, i);
-                        for (std::size_t i = 0; i < k.count; ++i) put(i, dot < 0.0 ? at(a, i) : -at(a, i));
+                        for (std::size_t i = 0; i < k.count; ++i)
+                            put(i, dot < 0.0 ? at(a, i) : -at(a, i));
                         return;
                     }
                     for (std::size_t i = 0; i < k.count; ++i) dot += at(a, i) * at(b, i);
                     if (k.extra == GLSLstd450Reflect) {
-                        for (std::size_t i = 0; i < k.count; ++i) put(i, at(a, i) - 2.0 * dot * at(b, i));
+                        for (std::size_t i = 0; i < k.count; ++i)
+                            put(i, at(a, i) - 2.0 * dot * at(b, i));
                         return;
                     }
                     const double eta = at(d, 0);
                     const double rest = 1.0 - eta * eta * (1.0 - dot * dot);
                     for (std::size_t i = 0; i < k.count; ++i)
-                        put(i, rest < 0.0 ? 0.0 : eta * at(a, i) - (eta * dot + std::sqrt(rest)) * at(b, i));
+                        put(i, rest < 0.0
+                                   ? 0.0
+                                   : eta * at(a, i) - (eta * dot + std::sqrt(rest)) * at(b, i));
                 });
             };
         case GLSLstd450Ldexp:  // the exponents are integers; aux: their width
@@ -227,10 +247,12 @@ Handler float_handler(std::uint32_t instruction) {
                         if (k.extra == GLSLstd450FrexpStruct) {
                             int exponent = 0;
                             r[i] = T::store(std::frexp(x, &exponent));
-                            r[j] = static_cast<U>(static_cast<S>(exponent)) & (k.aux >= 64 ? ~U{0} : (U{1} << k.aux) - 1);
+                            r[j] = static_cast<U>(static_cast<S>(exponent)) &
+                                   (k.aux >= 64 ? ~U{0} : (U{1} << k.aux) - 1);
                         } else {
                             const auto whole = std::trunc(x);
-                            r[i] = T::store(std::isinf(x) ? std::copysign(decltype(x){0}, x) : x - whole);
+                            r[i] = T::store(std::isinf(x) ? std::copysign(decltype(x){0}, x)
+                                                          : x - whole);
                             r[j] = T::store(whole);
                         }
                     });
@@ -246,11 +268,15 @@ Handler integer_handler(std::uint32_t instruction) {
         case GLSLstd450SAbs:
             return &unary<[](U a) { return widen<W>(a) < 0 ? narrow<W>(0 - a) : a; }>;
         case GLSLstd450SSign:
-            return &unary<[](U a) { return a == 0 ? U{0} : narrow<W>(widen<W>(a) < 0 ? ~U{0} : U{1}); }>;
+            return &unary<[](U a) {
+                return a == 0 ? U{0} : narrow<W>(widen<W>(a) < 0 ? ~U{0} : U{1});
+            }>;
         case GLSLstd450UMin: return &binary<[](U a, U b) { return std::min(a, b); }>;
         case GLSLstd450UMax: return &binary<[](U a, U b) { return std::max(a, b); }>;
-        case GLSLstd450SMin: return &binary<[](U a, U b) { return widen<W>(b) < widen<W>(a) ? b : a; }>;
-        case GLSLstd450SMax: return &binary<[](U a, U b) { return widen<W>(a) < widen<W>(b) ? b : a; }>;
+        case GLSLstd450SMin:
+            return &binary<[](U a, U b) { return widen<W>(b) < widen<W>(a) ? b : a; }>;
+        case GLSLstd450SMax:
+            return &binary<[](U a, U b) { return widen<W>(a) < widen<W>(b) ? b : a; }>;
         case GLSLstd450UClamp:
             return &ternary<[](U a, U low, U high) { return std::min(std::max(a, low), high); }>;
         case GLSLstd450SClamp:
@@ -259,7 +285,9 @@ Handler integer_handler(std::uint32_t instruction) {
                 return widen<W>(high) < widen<W>(x) ? high : x;
             }>;
         case GLSLstd450FindILsb:
-            return &unary<[](U a) { return a == 0 ? narrow<32>(~U{0}) : static_cast<U>(std::countr_zero(a)); }>;
+            return &unary<[](U a) {
+                return a == 0 ? narrow<32>(~U{0}) : static_cast<U>(std::countr_zero(a));
+            }>;
         case GLSLstd450FindUMsb:
             return &unary<[](U a) { return narrow<32>(static_cast<U>(std::bit_width(a)) - 1); }>;
         case GLSLstd450FindSMsb:
@@ -271,7 +299,9 @@ Handler integer_handler(std::uint32_t instruction) {
     }
 }
 
-double clamped(double x, double low, double high) { return std::isnan(x) ? low : std::clamp(x, low, high); }
+double clamped(double x, double low, double high) {
+    return std::isnan(x) ? low : std::clamp(x, low, high);
+}
 
 // Packs `parts` floats into one word of `bits` each.
 template <unsigned Bits, bool Signed>
@@ -283,7 +313,8 @@ void pack_norm(Context& c, const Code& k) {
         U word = 0;
         for (std::size_t i = 0; i < k.size[0]; ++i) {
             const double x = static_cast<double>(FloatOf<32>::load(a[i * c.lanes + lane]));
-            const auto whole = static_cast<S>(round_even(clamped(x, Signed ? -1.0 : 0.0, 1.0) * scale));
+            const auto whole =
+                static_cast<S>(round_even(clamped(x, Signed ? -1.0 : 0.0, 1.0) * scale));
             word |= (static_cast<U>(whole) & ((U{1} << Bits) - 1)) << (i * Bits);
         }
         r[lane] = word;
@@ -332,14 +363,16 @@ Handler packing_handler(std::uint32_t instruction) {
                 each_lane(c, [&](std::uint32_t lane) {
                     const U word = a[lane];
                     r[lane] = FloatOf<32>::store(half_to_float(static_cast<std::uint16_t>(word)));
-                    r[c.lanes + lane] = FloatOf<32>::store(half_to_float(static_cast<std::uint16_t>(word >> 16)));
+                    r[c.lanes + lane] =
+                        FloatOf<32>::store(half_to_float(static_cast<std::uint16_t>(word >> 16)));
                 });
             };
         case GLSLstd450PackDouble2x32:
             return [](Context& c, const Code& k) {
                 const U* a = c.in(k.operand[0]);
                 U* r = c.out(k.result);
-                each_lane(c, [&](std::uint32_t lane) { r[lane] = a[lane] | a[c.lanes + lane] << 32; });
+                each_lane(c,
+                          [&](std::uint32_t lane) { r[lane] = a[lane] | a[c.lanes + lane] << 32; });
             };
         case GLSLstd450UnpackDouble2x32:
             return [](Context& c, const Code& k) {
@@ -356,7 +389,8 @@ Handler packing_handler(std::uint32_t instruction) {
 }
 
 template <unsigned W>
-double determinant(const U* m, std::size_t n, std::size_t lanes, std::size_t lane, double* inverse) {
+double determinant(const U* m, std::size_t n, std::size_t lanes, std::size_t lane,
+                   double* inverse) {
     using T = FloatOf<W>;
     double a[4][8] = {};
     for (std::size_t column = 0; column < n; ++column) {
@@ -385,7 +419,8 @@ double determinant(const U* m, std::size_t n, std::size_t lanes, std::size_t lan
     }
     if (inverse != nullptr) {
         for (std::size_t column = 0; column < n; ++column)
-            for (std::size_t row = 0; row < n; ++row) inverse[column * n + row] = a[row][n + column];
+            for (std::size_t row = 0; row < n; ++row)
+                inverse[column * n + row] = a[row][n + column];
     }
     return result;
 }
@@ -413,7 +448,8 @@ template <unsigned W>
 Handler of_width(std::uint32_t instruction) {
     if (Handler found = integer_handler<W>(instruction)) return found;
     if constexpr (W >= 16) {
-        if (instruction == GLSLstd450Determinant || instruction == GLSLstd450MatrixInverse) return &matrix<W>;
+        if (instruction == GLSLstd450Determinant || instruction == GLSLstd450MatrixInverse)
+            return &matrix<W>;
         if (Handler found = float_handler<W>(instruction)) return found;
     }
     return nullptr;

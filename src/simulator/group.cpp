@@ -1,9 +1,9 @@
 // Subgroup operations: what the lanes of a fragment do together.
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fmt/format.h>
 
 #include "src/simulator/lane_loops.hpp"
 
@@ -28,9 +28,11 @@ std::string lanes_text(LaneMask mask) {
 
 void Context::check_group_operation(const Code& code) {
     if (fragment->apart != 0) {
-        if (Fault* fault = this->fault(FaultKind::divergent_subgroup_operation, code, mask.lowest(), fragment->apart - 1)) {
+        if (Fault* fault = this->fault(FaultKind::divergent_subgroup_operation, code, mask.lowest(),
+                                       fragment->apart - 1)) {
             fault->message = fmt::format(
-                "{} by lanes {} alone of {}: they parted before, and at reconvergence level {} nothing brings "
+                "{} by lanes {} alone of {}: they parted before, and at reconvergence level {} "
+                "nothing brings "
                 "them together again",
                 spirv::op_name(code.op), lanes_text(mask), lanes_text(subgroup->present),
                 to_text(engine->machine.reconvergence));
@@ -38,9 +40,11 @@ void Context::check_group_operation(const Code& code) {
         return;
     }
     if (engine->machine.uniform_subgroup_operations && !(mask == subgroup->present)) {
-        if (Fault* fault = this->fault(FaultKind::divergent_subgroup_operation, code, mask.lowest())) {
-            fault->message = fmt::format("{} by lanes {} alone of {}: subgroup operations must be reached by all",
-                                         spirv::op_name(code.op), lanes_text(mask), lanes_text(subgroup->present));
+        if (Fault* fault =
+                this->fault(FaultKind::divergent_subgroup_operation, code, mask.lowest())) {
+            fault->message = fmt::format(
+                "{} by lanes {} alone of {}: subgroup operations must be reached by all",
+                spirv::op_name(code.op), lanes_text(mask), lanes_text(subgroup->present));
         }
     }
 }
@@ -142,7 +146,8 @@ void arithmetic(Context& c, const Code& k) {
         cluster = static_cast<std::uint32_t>(c.in(k.operand[1])[c.mask.lowest()]);
         if (!std::has_single_bit(cluster) || cluster > c.lanes) {
             if (Fault* fault = c.fault(FaultKind::divergent_subgroup_operation, k, c.mask.lowest()))
-                fault->message = fmt::format("a cluster of {} lanes in a subgroup of {}", cluster, c.lanes);
+                fault->message =
+                    fmt::format("a cluster of {} lanes in a subgroup of {}", cluster, c.lanes);
             cluster = c.lanes;
         }
     }
@@ -177,7 +182,8 @@ void arithmetic(Context& c, const Code& k) {
         return;
     }
     for (std::uint32_t first = 0; first < c.lanes; first += cluster) {
-        const LaneMask members = c.mask & (LaneMask::first(first + cluster) - LaneMask::first(first));
+        const LaneMask members =
+            c.mask & (LaneMask::first(first + cluster) - LaneMask::first(first));
         if (members.any()) over(members);
     }
 }
@@ -199,10 +205,12 @@ void shuffle(Context& c, const Code& k, F&& source) {
     }
     if (c.subgroup->has_undefined) {
         for (Place part = 0; part < static_cast<Place>(k.count); ++part) {
-            const LaneMask spoiled = k.operand[0] < 0 ? LaneMask{} : c.undefined(k.operand[0] + part);
+            const LaneMask spoiled =
+                k.operand[0] < 0 ? LaneMask{} : c.undefined(k.operand[0] + part);
             c.set_defined(k.result + part, c.mask);
             if (!(spoiled & c.mask).any()) continue;
-            const std::uint32_t reason = c.subgroup->reason[static_cast<std::size_t>(k.operand[0] + part)];
+            const std::uint32_t reason =
+                c.subgroup->reason[static_cast<std::size_t>(k.operand[0] + part)];
             each_lane(c, [&](std::uint32_t lane) {
                 const U from = source(lane);
                 if (from < c.lanes && spoiled.has(static_cast<std::uint32_t>(from)))
@@ -233,7 +241,9 @@ void run_group(Context& c, const Code& k) {
     U* r = k.result == kNoPlace ? nullptr : c.out(k.result);
     const U* a = k.operand[0] == kNoPlace ? nullptr : c.in(k.operand[0]);
     const U* b = k.operand[1] == kNoPlace ? nullptr : c.in(k.operand[1]);
-    const auto all_lanes = [&](U value) { each_lane(c, [&](std::uint32_t lane) { r[lane] = value; }); };
+    const auto all_lanes = [&](U value) {
+        each_lane(c, [&](std::uint32_t lane) { r[lane] = value; });
+    };
     const auto predicate = [&] {
         LaneMask mask;
         each_lane(c, [&](std::uint32_t lane) {
@@ -337,7 +347,9 @@ void run_group(Context& c, const Code& k) {
             break;
         }
         case Op::OpGroupNonUniformInverseBallot:
-            each_lane(c, [&](std::uint32_t lane) { r[lane] = read_ballot(c, k.operand[0], lane).has(lane); });
+            each_lane(c, [&](std::uint32_t lane) {
+                r[lane] = read_ballot(c, k.operand[0], lane).has(lane);
+            });
             break;
         case Op::OpGroupNonUniformBallotBitExtract:
             each_lane(c, [&](std::uint32_t lane) {
@@ -352,7 +364,9 @@ void run_group(Context& c, const Code& k) {
                     case spv::GroupOperation::InclusiveScan:
                         r[lane] = (mask & LaneMask::first(lane + 1)).count();
                         break;
-                    case spv::GroupOperation::ExclusiveScan: r[lane] = (mask & LaneMask::first(lane)).count(); break;
+                    case spv::GroupOperation::ExclusiveScan:
+                        r[lane] = (mask & LaneMask::first(lane)).count();
+                        break;
                     default: r[lane] = mask.count(); break;
                 }
             });
@@ -364,7 +378,8 @@ void run_group(Context& c, const Code& k) {
                 if (!mask.any()) {
                     r[lane] = narrow<32>(~U{0});
                 } else {
-                    r[lane] = k.op == Op::OpGroupNonUniformBallotFindLSB ? mask.lowest() : mask.highest();
+                    r[lane] =
+                        k.op == Op::OpGroupNonUniformBallotFindLSB ? mask.lowest() : mask.highest();
                 }
             });
             break;

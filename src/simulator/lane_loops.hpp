@@ -46,7 +46,9 @@ struct FloatOf<16> {
 template <>
 struct FloatOf<32> {
     using type = float;
-    static float load(std::uint64_t x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x)); }
+    static float load(std::uint64_t x) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(x));
+    }
     static std::uint64_t store(float x) { return std::bit_cast<std::uint32_t>(x); }
 };
 template <>

@@ -24,7 +24,8 @@ struct LaneMask {
     }
 
     constexpr bool has(std::uint32_t lane) const {
-        return lane < 64 ? ((low >> lane) & 1) != 0 : lane < 128 && ((high >> (lane - 64)) & 1) != 0;
+        return lane < 64 ? ((low >> lane) & 1) != 0
+                         : lane < 128 && ((high >> (lane - 64)) & 1) != 0;
     }
     constexpr bool any() const { return (low | high) != 0; }
     constexpr std::uint32_t count() const {
@@ -32,7 +33,8 @@ struct LaneMask {
     }
     // Precondition: any().
     constexpr std::uint32_t lowest() const {
-        return static_cast<std::uint32_t>(low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high));
+        return static_cast<std::uint32_t>(low != 0 ? std::countr_zero(low)
+                                                   : 64 + std::countr_zero(high));
     }
     constexpr std::uint32_t highest() const {
         return static_cast<std::uint32_t>(high != 0 ? 127 - std::countl_zero(high)
@@ -40,9 +42,15 @@ struct LaneMask {
     }
     void set(std::uint32_t lane) { *this = *this | one(lane); }
 
-    friend constexpr LaneMask operator|(LaneMask a, LaneMask b) { return {a.low | b.low, a.high | b.high}; }
-    friend constexpr LaneMask operator&(LaneMask a, LaneMask b) { return {a.low & b.low, a.high & b.high}; }
-    friend constexpr LaneMask operator-(LaneMask a, LaneMask b) { return {a.low & ~b.low, a.high & ~b.high}; }
+    friend constexpr LaneMask operator|(LaneMask a, LaneMask b) {
+        return {a.low | b.low, a.high | b.high};
+    }
+    friend constexpr LaneMask operator&(LaneMask a, LaneMask b) {
+        return {a.low & b.low, a.high & b.high};
+    }
+    friend constexpr LaneMask operator-(LaneMask a, LaneMask b) {
+        return {a.low & ~b.low, a.high & ~b.high};
+    }
     constexpr bool operator==(const LaneMask&) const = default;
 };
 

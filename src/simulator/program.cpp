@@ -2,10 +2,10 @@
 
 #include "src/simulator/program.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
-#include <set>
 #include <spirv/unified1/GLSL.std.450.h>
+#include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "src/simulator/engine.hpp"
@@ -44,9 +44,11 @@ public:
             return e.name == entry_point && e.model == spv::ExecutionModel::GLCompute;
         });
         if (entry == m_.entry_points.end()) {
-            return tl::unexpected(Error{
-                ErrorCode::bad_argument,
-                fmt::format("simulator: the module has no compute entry point named {}", entry_point), {}});
+            return tl::unexpected(
+                Error{ErrorCode::bad_argument,
+                      fmt::format("simulator: the module has no compute entry point named {}",
+                                  entry_point),
+                      {}});
         }
         p_.files.emplace_back();
         workgroup_size(*entry);
@@ -94,9 +96,10 @@ private:
     void unsupported(const Instruction& in, std::string_view why = "is not supported") {
         if (!error_.empty()) return;
         const std::string file = m_.file(in.line);
-        error_ = fmt::format("{}{} {}",
-                             in.line.line != 0 ? fmt::format("{}:{}: ", file, in.line.line) : std::string(),
-                             spirv::op_name(in.op), why);
+        error_ = fmt::format(
+            "{}{} {}",
+            in.line.line != 0 ? fmt::format("{}:{}: ", file, in.line.line) : std::string(),
+            spirv::op_name(in.op), why);
     }
 
     // --- types ---
@@ -141,12 +144,14 @@ private:
             case spv::StorageClass::PushConstant:
             case spv::StorageClass::Workgroup: return Space::objects;
             case spv::StorageClass::PhysicalStorageBuffer: return Space::physical;
-            default: unsupported(in, "in this storage class is not supported"); return Space::registers;
+            default:
+                unsupported(in, "in this storage class is not supported");
+                return Space::registers;
         }
     }
 
-    // Without offsets in the module (workgroup memory) scalars follow each other, each at a multiple
-    // of its size.
+    // Without offsets in the module (workgroup memory) scalars follow each other, each at a
+    // multiple of its size.
     struct Extent {
         std::uint64_t bytes = 0;
         std::uint64_t alignment = 1;
@@ -166,12 +171,14 @@ private:
                 const Extent column = extent(t.element);
                 const std::uint32_t rows = type(t.element).count;
                 if (matrix.stride == 0) return {column.bytes * t.count, column.alignment};
-                return {std::uint64_t{matrix.stride} * (matrix.row_major ? rows : t.count), column.alignment};
+                return {std::uint64_t{matrix.stride} * (matrix.row_major ? rows : t.count),
+                        column.alignment};
             }
             case TypeKind::array: {
                 const Extent e = extent(t.element, matrix);
                 const std::uint64_t length = std::min<std::uint64_t>(k_.scalar(t.length), 1u << 30);
-                return {std::min<std::uint64_t>(stride_of(type_id) * length, 1u << 31), e.alignment};
+                return {std::min<std::uint64_t>(stride_of(type_id) * length, 1u << 31),
+                        e.alignment};
             }
             case TypeKind::runtime_array: return {0, extent(t.element, matrix).alignment};
             case TypeKind::structure: {
@@ -189,7 +196,8 @@ private:
         }
     }
     std::uint64_t stride_of(Id array) const {
-        if (const auto* stride = m_.decoration(array, Decoration::ArrayStride)) return stride->literals[0];
+        if (const auto* stride = m_.decoration(array, Decoration::ArrayStride))
+            return stride->literals[0];
         const Extent e = extent(type(array).element);
         return round_up_to(e.bytes, e.alignment);
     }
@@ -221,15 +229,19 @@ private:
             case TypeKind::floating:
             case TypeKind::pointer: {
                 const Extent e = extent(type_id);
-                layout.leaves.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint8_t>(e.bytes)});
-                layout.alignment = std::max(layout.alignment, static_cast<std::uint32_t>(e.alignment));
+                layout.leaves.push_back(
+                    {static_cast<std::uint32_t>(at), static_cast<std::uint8_t>(e.bytes)});
+                layout.alignment =
+                    std::max(layout.alignment, static_cast<std::uint32_t>(e.alignment));
                 break;
             }
             case TypeKind::vector: {
                 // A column of a row-major matrix is spread out.
-                const std::uint64_t step = matrix.row_major && matrix.stride != 0 ? matrix.stride
-                                                                                  : extent(t.element).bytes;
-                for (std::uint32_t i = 0; i < t.count; ++i) add_leaves(layout, t.element, at + i * step, {});
+                const std::uint64_t step = matrix.row_major && matrix.stride != 0
+                                               ? matrix.stride
+                                               : extent(t.element).bytes;
+                for (std::uint32_t i = 0; i < t.count; ++i)
+                    add_leaves(layout, t.element, at + i * step, {});
                 break;
             }
             case TypeKind::matrix: {
@@ -237,7 +249,8 @@ private:
                 const std::uint64_t step = matrix.stride == 0 ? extent(t.element).bytes
                                            : matrix.row_major ? scalar
                                                               : matrix.stride;
-                for (std::uint32_t i = 0; i < t.count; ++i) add_leaves(layout, t.element, at + i * step, matrix);
+                for (std::uint32_t i = 0; i < t.count; ++i)
+                    add_leaves(layout, t.element, at + i * step, matrix);
                 break;
             }
             case TypeKind::array: {
@@ -248,7 +261,8 @@ private:
             }
             case TypeKind::structure:
                 for (std::uint32_t i = 0; i < t.members.size(); ++i)
-                    add_leaves(layout, t.members[i], at + member_offset(type_id, i), matrix_of(type_id, i));
+                    add_leaves(layout, t.members[i], at + member_offset(type_id, i),
+                               matrix_of(type_id, i));
                 break;
             default: error_ = "a value of a type without a size is loaded or stored"; break;
         }
@@ -293,7 +307,8 @@ private:
         if (const Constant* constant = k_.find(id)) {
             if (constant->undefined) {
                 const Place slot = new_slots(std::max<std::size_t>(1, constant->scalars.size()));
-                p_.undefined_slots.push_back({kNoPlace, slot, static_cast<std::uint32_t>(constant->scalars.size())});
+                p_.undefined_slots.push_back(
+                    {kNoPlace, slot, static_cast<std::uint32_t>(constant->scalars.size())});
                 return places_[id] = slot;
             }
             return places_[id] = constant_place(constant->scalars);
@@ -349,7 +364,9 @@ private:
                 const Extent e = extent(pointee);
                 const bool block = m_.decoration(pointee, Decoration::Block) != nullptr;
                 // Blocks with an explicit layout all begin at the same place.
-                const std::uint64_t first = block ? 0 : round_up_to(workgroup_bytes_, std::max<std::uint64_t>(e.alignment, 16));
+                const std::uint64_t first =
+                    block ? 0
+                          : round_up_to(workgroup_bytes_, std::max<std::uint64_t>(e.alignment, 16));
                 workgroup_bytes_ = std::max(workgroup_bytes_, first + e.bytes);
                 if (workgroup_bytes_ > (1u << 24)) error_ = "more than 16 MiB of workgroup memory";
                 const std::uint64_t address = kWorkgroupObject << kObjectShift | first;
@@ -360,8 +377,8 @@ private:
             case spv::StorageClass::PushConstant: {
                 const std::uint64_t address = kPushConstantObject << kObjectShift;
                 places_[in.result] = constant_place({&address, 1});
-                p_.push_constant_bytes =
-                    std::max(p_.push_constant_bytes, static_cast<std::uint32_t>(extent(pointee).bytes));
+                p_.push_constant_bytes = std::max(
+                    p_.push_constant_bytes, static_cast<std::uint32_t>(extent(pointee).bytes));
                 return;
             }
             case spv::StorageClass::StorageBuffer:
@@ -383,11 +400,13 @@ private:
                 const auto& members = type(pointee).members;
                 bool read_only = !members.empty();
                 for (std::uint32_t i = 0; i < members.size(); ++i)
-                    read_only = read_only && m_.member_decoration(pointee, i, Decoration::NonWritable) != nullptr;
+                    read_only = read_only && m_.member_decoration(
+                                                 pointee, i, Decoration::NonWritable) != nullptr;
                 slot.writable = !slot.uniform && !read_only &&
                                 m_.decoration(in.result, Decoration::NonWritable) == nullptr;
                 if (!members.empty() && type(members.back()).kind == TypeKind::runtime_array) {
-                    slot.fixed_bytes = member_offset(pointee, static_cast<std::uint32_t>(members.size() - 1));
+                    slot.fixed_bytes =
+                        member_offset(pointee, static_cast<std::uint32_t>(members.size() - 1));
                     slot.array_stride = stride_of(members.back());
                 } else {
                     slot.fixed_bytes = extent(pointee).bytes;
@@ -401,7 +420,8 @@ private:
                 } else {
                     found->writable = found->writable || slot.writable;
                 }
-                const std::uint64_t object = kFirstBinding + static_cast<std::uint64_t>(found - p_.bindings.begin());
+                const std::uint64_t object =
+                    kFirstBinding + static_cast<std::uint64_t>(found - p_.bindings.begin());
                 const std::uint64_t address = object << kObjectShift;
                 places_[in.result] = constant_place({&address, 1});
                 return;
@@ -420,20 +440,31 @@ private:
             case spv::BuiltIn::NumWorkgroups: variable.what = BuiltIn::num_workgroups; break;
             case spv::BuiltIn::WorkgroupSize: variable.what = BuiltIn::workgroup_size; break;
             case spv::BuiltIn::WorkgroupId: variable.what = BuiltIn::workgroup_id; break;
-            case spv::BuiltIn::LocalInvocationId: variable.what = BuiltIn::local_invocation_id; break;
-            case spv::BuiltIn::GlobalInvocationId: variable.what = BuiltIn::global_invocation_id; break;
-            case spv::BuiltIn::LocalInvocationIndex: variable.what = BuiltIn::local_invocation_index; break;
+            case spv::BuiltIn::LocalInvocationId:
+                variable.what = BuiltIn::local_invocation_id;
+                break;
+            case spv::BuiltIn::GlobalInvocationId:
+                variable.what = BuiltIn::global_invocation_id;
+                break;
+            case spv::BuiltIn::LocalInvocationIndex:
+                variable.what = BuiltIn::local_invocation_index;
+                break;
             case spv::BuiltIn::SubgroupSize: variable.what = BuiltIn::subgroup_size; break;
             case spv::BuiltIn::NumSubgroups: variable.what = BuiltIn::num_subgroups; break;
             case spv::BuiltIn::SubgroupId: variable.what = BuiltIn::subgroup_id; break;
-            case spv::BuiltIn::SubgroupLocalInvocationId: variable.what = BuiltIn::subgroup_lane; break;
+            case spv::BuiltIn::SubgroupLocalInvocationId:
+                variable.what = BuiltIn::subgroup_lane;
+                break;
             case spv::BuiltIn::SubgroupEqMask: variable.what = BuiltIn::mask_eq; break;
             case spv::BuiltIn::SubgroupGeMask: variable.what = BuiltIn::mask_ge; break;
             case spv::BuiltIn::SubgroupGtMask: variable.what = BuiltIn::mask_gt; break;
             case spv::BuiltIn::SubgroupLeMask: variable.what = BuiltIn::mask_le; break;
             case spv::BuiltIn::SubgroupLtMask: variable.what = BuiltIn::mask_lt; break;
             case spv::BuiltIn::DeviceIndex: variable.what = BuiltIn::zero; break;
-            default: unsupported(in, fmt::format("of built-in {} is not supported", built_in->literals[0])); return;
+            default:
+                unsupported(in,
+                            fmt::format("of built-in {} is not supported", built_in->literals[0]));
+                return;
         }
         variable.slot = new_slots(n);
         const std::uint64_t number = static_cast<std::uint64_t>(variable.slot);
@@ -445,7 +476,8 @@ private:
 
     void prepare(const spirv::Function& function, CodeFunction& made) {
         made.name = m_.name(function.id);
-        if (const auto open = made.name.find('('); open != std::string::npos) made.name.resize(open);
+        if (const auto open = made.name.find('('); open != std::string::npos)
+            made.name.resize(open);
         for (const Instruction& parameter : function.parameters) {
             types_[parameter.result] = parameter.type;
             const std::uint32_t n = count_of(parameter.type);
@@ -460,13 +492,15 @@ private:
             for (const Instruction& in : block.body) {
                 if (in.result == 0 || in.type == 0) continue;
                 types_[in.result] = in.type;
-                if (type(in.type).kind == TypeKind::none || type(in.type).kind == TypeKind::opaque) continue;
+                if (type(in.type).kind == TypeKind::none || type(in.type).kind == TypeKind::opaque)
+                    continue;
                 if (in.op == Op::OpVariable) {
                     const std::uint32_t n = count_of(type(in.type).element);
                     const Place slots = new_slots(n);
                     const std::uint64_t number = static_cast<std::uint64_t>(slots);
                     places_[in.result] = constant_place({&number, 1});
-                    made.variables.push_back({in.operands.size() > 1 ? place(in.operands[1]) : kNoPlace, slots, n});
+                    made.variables.push_back(
+                        {in.operands.size() > 1 ? place(in.operands[1]) : kNoPlace, slots, n});
                     continue;
                 }
                 if (is_alias(in)) continue;
@@ -486,14 +520,16 @@ private:
 
     // A copy or an extracted part lies where the whole lies, and takes no code.
     static bool is_alias(const Instruction& in) {
-        return in.op == Op::OpCompositeExtract || in.op == Op::OpCopyObject || in.op == Op::OpCopyLogical ||
-               in.op == Op::OpExpectKHR;
+        return in.op == Op::OpCompositeExtract || in.op == Op::OpCopyObject ||
+               in.op == Op::OpCopyLogical || in.op == Op::OpExpectKHR;
     }
     Place alias(const Instruction& in) {
-        if (const auto found = places_.find(in.result); found != places_.end()) return found->second;
+        if (const auto found = places_.find(in.result); found != places_.end())
+            return found->second;
         const Id source = in.operands[0];
         if (!places_.contains(source)) {
-            if (const auto other = aliases_.find(source); other != aliases_.end()) alias(*other->second);
+            if (const auto other = aliases_.find(source); other != aliases_.end())
+                alias(*other->second);
         }
         std::uint32_t offset = 0;
         if (in.op == Op::OpCompositeExtract) {
@@ -510,7 +546,8 @@ private:
             std::uint32_t before = 0;
             for (std::uint32_t i = 0; i < index && i < composite.members.size(); ++i)
                 before += count_of(composite.members[i]);
-            t = index < composite.members.size() ? composite.members[index] : composite.members.back();
+            t = index < composite.members.size() ? composite.members[index]
+                                                 : composite.members.back();
             return before;
         }
         t = composite.element;
@@ -552,7 +589,8 @@ private:
             if (in.op != Op::OpPhi) break;
             for (std::size_t i = 0; i + 1 < in.operands.size(); i += 2) {
                 if (in.operands[i + 1] != from) continue;
-                made.phis.push_back({place(in.operands[i]), places_.at(in.result), count_of(in.type)});
+                made.phis.push_back(
+                    {place(in.operands[i]), places_.at(in.result), count_of(in.type)});
             }
         }
         p_.edges.push_back(std::move(made));
@@ -574,7 +612,8 @@ private:
             made.has_merge = block.merge != 0;
             made.is_loop = block.continue_target != 0;
             if (block.merge != 0) made.merge = block_numbers_.at(block.merge);
-            if (block.continue_target != 0) made.continue_target = block_numbers_.at(block.continue_target);
+            if (block.continue_target != 0)
+                made.continue_target = block_numbers_.at(block.continue_target);
             for (const Instruction& in : block.body) {
                 instruction(block, in);
                 if (!error_.empty()) return;
@@ -635,12 +674,15 @@ private:
                 if (in.op == Op::OpReturnValue) operand(code, 0, ops[0]);
                 return;
             }
-            case Op::OpUnreachable: emit(in, nullptr, Flow::self).kind = CodeKind::unreachable; return;
+            case Op::OpUnreachable:
+                emit(in, nullptr, Flow::self).kind = CodeKind::unreachable;
+                return;
             case Op::OpFunctionCall: {
                 std::vector<Move> moves;
                 const CodeFunction& callee = p_.functions[function_numbers_.at(ops[0])];
                 for (std::size_t i = 0; i < callee.parameters.size(); ++i)
-                    moves.push_back({place(ops[i + 1]), callee.parameters[i], callee.parameter_slots[i]});
+                    moves.push_back(
+                        {place(ops[i + 1]), callee.parameters[i], callee.parameter_slots[i]});
                 p_.move_lists.push_back(std::move(moves));
                 Code& code = emit(in, nullptr, Flow::self);
                 code.kind = CodeKind::call;
@@ -648,8 +690,12 @@ private:
                 code.aux = static_cast<std::uint32_t>(p_.move_lists.size() - 1);
                 return;
             }
-            case Op::OpLoad: load(in, ops[0], places_.at(in.result), in.type, ops.subspan(1)); return;
-            case Op::OpStore: store(in, ops[0], place(ops[1]), type_of(ops[1]), ops.subspan(2)); return;
+            case Op::OpLoad:
+                load(in, ops[0], places_.at(in.result), in.type, ops.subspan(1));
+                return;
+            case Op::OpStore:
+                store(in, ops[0], place(ops[1]), type_of(ops[1]), ops.subspan(2));
+                return;
             case Op::OpCopyMemory: {
                 const Id pointee = type(type_of(ops[1])).element;
                 const Place between = new_slots(count_of(pointee));
@@ -695,7 +741,8 @@ private:
                 std::vector<Place> list;
                 for (const Id part : ops) {
                     const Place first = place(part);
-                    for (std::uint32_t i = 0; i < count_of(type_of(part)); ++i) list.push_back(at(first, i));
+                    for (std::uint32_t i = 0; i < count_of(type_of(part)); ++i)
+                        list.push_back(at(first, i));
                 }
                 gather(in, std::move(list));
                 return;
@@ -841,7 +888,8 @@ private:
         if (space != Space::registers)
             layout = layout_of(value_type, matrix_at(pointer),
                                space == Space::physical ? aligned_operand(memory) : 1);
-        Code& code = emit(in, space == Space::registers ? &run_load_registers : &run_load_memory, Flow::self);
+        Code& code = emit(in, space == Space::registers ? &run_load_registers : &run_load_memory,
+                          Flow::self);
         code.op = Op::OpLoad;
         operand(code, 0, pointer);
         code.result = result;
@@ -857,7 +905,8 @@ private:
         if (space != Space::registers)
             layout = layout_of(value_type, matrix_at(pointer),
                                space == Space::physical ? aligned_operand(memory) : 1);
-        Code& code = emit(in, space == Space::registers ? &run_store_registers : &run_store_memory, Flow::self);
+        Code& code = emit(in, space == Space::registers ? &run_store_registers : &run_store_memory,
+                          Flow::self);
         code.op = Op::OpStore;
         code.result = kNoPlace;
         operand(code, 0, pointer);
@@ -889,9 +938,11 @@ private:
             switch (composite.kind) {
                 case TypeKind::structure: {
                     const auto member = static_cast<std::uint32_t>(k_.scalar(index));
-                    if (member >= composite.members.size()) return unsupported(in, "with a bad member index");
+                    if (member >= composite.members.size())
+                        return unsupported(in, "with a bad member index");
                     if (slots) {
-                        for (std::uint32_t i = 0; i < member; ++i) made.offset += count_of(composite.members[i]);
+                        for (std::uint32_t i = 0; i < member; ++i)
+                            made.offset += count_of(composite.members[i]);
                     } else {
                         made.offset += member_offset(t, member);
                         matrix = matrix_of(t, member);
@@ -922,7 +973,10 @@ private:
                 }
                 case TypeKind::vector: {
                     const bool spread = matrix.row_major && matrix.stride != 0;
-                    step(made, index, slots ? 1 : spread ? matrix.stride : extent(composite.element).bytes,
+                    step(made, index,
+                         slots    ? 1
+                         : spread ? matrix.stride
+                                  : extent(composite.element).bytes,
                          composite.count);
                     t = composite.element;
                     break;
@@ -940,20 +994,23 @@ private:
 
     void step(Chain& chain, Id index, std::uint64_t stride, std::uint64_t length) {
         const Type& t = type(type_of(index));
-        if (const Constant* constant = k_.find(index); constant != nullptr && !constant->undefined) {
+        if (const Constant* constant = k_.find(index);
+            constant != nullptr && !constant->undefined) {
             const std::uint64_t value = constant->scalars[0];
             if (length == 0 ? value < (1u << 30) : value < length) {
                 chain.offset += value * stride;
                 return;
             }
         }
-        chain.steps.push_back({place(index), static_cast<std::uint8_t>(t.width), t.is_signed, stride, length});
+        chain.steps.push_back(
+            {place(index), static_cast<std::uint8_t>(t.width), t.is_signed, stride, length});
     }
 
     void extended(const Instruction& in) {
         const auto ops = in.operands;
         const std::string& set = m_.imports.at(ops[0]);
-        if (set != "GLSL.std.450") return unsupported(in, fmt::format("of {} is not supported", set));
+        if (set != "GLSL.std.450")
+            return unsupported(in, fmt::format("of {} is not supported", set));
         const auto arguments = ops.subspan(2);
         if (arguments.empty() || arguments.size() > 4) return unsupported(in);
         if (ops[1] == GLSLstd450Modf || ops[1] == GLSLstd450Frexp) {
@@ -962,8 +1019,9 @@ private:
             const std::uint32_t parts = count_of(in.type);
             const Id pointee = type(type_of(arguments[1])).element;
             const Place both = new_slots(2 * std::uint64_t{parts});
-            Code& code = emit(in, glsl_handler(is_modf ? GLSLstd450ModfStruct : GLSLstd450FrexpStruct,
-                                               width_of(in.type)),
+            Code& code = emit(in,
+                              glsl_handler(is_modf ? GLSLstd450ModfStruct : GLSLstd450FrexpStruct,
+                                           width_of(in.type)),
                               Flow::all);
             operand(code, 0, arguments[0]);
             code.result = both;
@@ -982,8 +1040,8 @@ private:
         Flow flow = Flow::each;
         const std::uint32_t n = count_of(type_of(arguments[0]));
         if (n != count_of(in.type) || ops[1] == GLSLstd450Cross || ops[1] == GLSLstd450Normalize ||
-            ops[1] == GLSLstd450Reflect || ops[1] == GLSLstd450Refract || ops[1] == GLSLstd450FaceForward ||
-            ops[1] == GLSLstd450MatrixInverse)
+            ops[1] == GLSLstd450Reflect || ops[1] == GLSLstd450Refract ||
+            ops[1] == GLSLstd450FaceForward || ops[1] == GLSLstd450MatrixInverse)
             flow = Flow::all;
         Code& code = emit(in, handler, flow);
         for (std::size_t i = 0; i < arguments.size(); ++i) operand(code, i, arguments[i]);
@@ -1103,7 +1161,8 @@ private:
             operand(code, 1, ops[3]);
         }
         code.width = static_cast<std::uint8_t>(width_of(pointer.element));
-        code.aux = static_cast<std::uint32_t>(space) | static_cast<std::uint32_t>(k_.scalar(ops[1])) << 8;
+        code.aux = static_cast<std::uint32_t>(space) | static_cast<std::uint32_t>(k_.scalar(ops[1]))
+                                                           << 8;
         return true;
     }
 

@@ -1,5 +1,5 @@
-// A shader made ready to run: every instruction decoded once into a Code, with its operands as places
-// in the register file and its types as layouts.
+// A shader made ready to run: every instruction decoded once into a Code, with its operands as
+// places in the register file and its types as layouts.
 //
 // Registers: every value of the shader has its own place, since SPIR-V functions do not recurse; so
 // have the variables of the storage classes Function, Private and Input. A place ("slot") holds one
@@ -72,9 +72,10 @@ struct Leaf {
 // A load or store through bytes.
 struct Layout {
     std::vector<Leaf> leaves;
-    std::uint32_t bytes = 0;      // from the first to past the last
-    std::uint32_t alignment = 1;  // that the access promises: of its largest scalar, or as decorated
-    bool contiguous = false;      // 32-bit leaves without gaps
+    std::uint32_t bytes = 0;  // from the first to past the last
+    std::uint32_t alignment =
+        1;                    // that the access promises: of its largest scalar, or as decorated
+    bool contiguous = false;  // 32-bit leaves without gaps
 };
 
 struct ChainStep {
@@ -134,9 +135,22 @@ struct CodeLine {
 };
 
 enum class BuiltIn : std::uint8_t {
-    num_workgroups, workgroup_size, workgroup_id, local_invocation_id, global_invocation_id,
-    local_invocation_index, subgroup_size, num_subgroups, subgroup_id, subgroup_lane,
-    mask_eq, mask_ge, mask_gt, mask_le, mask_lt, zero,
+    num_workgroups,
+    workgroup_size,
+    workgroup_id,
+    local_invocation_id,
+    global_invocation_id,
+    local_invocation_index,
+    subgroup_size,
+    num_subgroups,
+    subgroup_id,
+    subgroup_lane,
+    mask_eq,
+    mask_ge,
+    mask_gt,
+    mask_le,
+    mask_lt,
+    zero,
 };
 
 struct BuiltInVariable {

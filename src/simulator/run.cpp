@@ -11,12 +11,12 @@
 //     merge             lanes that arrive wait; when none is running any more they go on as one
 //
 // Lanes that leave by another way (break, continue, return) are taken out of the scopes that they
-// leave. Whether the lanes wait for each other at all is what the level of reconvergence says: where
-// it promises nothing they go on one by one, and are marked as `apart`, so that a subgroup operation
-// that they then execute is reported.
+// leave. Whether the lanes wait for each other at all is what the level of reconvergence says:
+// where it promises nothing they go on one by one, and are marked as `apart`, so that a subgroup
+// operation that they then execute is reported.
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "src/simulator/lane_loops.hpp"
 
@@ -55,7 +55,8 @@ Fault* Engine::add_fault(FaultKind kind, std::uint32_t code, std::uint32_t other
     return &faults.back();
 }
 
-Fault* Context::fault(FaultKind kind, const Code& code, std::uint32_t lane, std::uint32_t other_code) {
+Fault* Context::fault(FaultKind kind, const Code& code, std::uint32_t lane,
+                      std::uint32_t other_code) {
     Fault* made = engine->add_fault(kind, index_of(code), other_code);
     if (made == nullptr) return nullptr;
     made->workgroup = workgroup->id;
@@ -63,7 +64,8 @@ Fault* Context::fault(FaultKind kind, const Code& code, std::uint32_t lane, std:
     made->lane = lane;
     const std::uint32_t local = subgroup->local[lane];
     const auto& size = program->workgroup_size;
-    made->local_invocation = {local % size[0], local / size[0] % size[1], local / size[0] / size[1]};
+    made->local_invocation = {local % size[0], local / size[0] % size[1],
+                              local / size[0] / size[1]};
     return made;
 }
 
@@ -128,7 +130,8 @@ void Engine::place_lanes(Workgroup& workgroup) {
             std::sort(lanes.begin(), lanes.begin() + populations[i]);
         }
         for (std::uint32_t j = 0; j < populations[i]; ++j) {
-            const std::uint32_t taken = machine.lane_order == LaneOrder::reversed ? populations[i] - 1 - j : j;
+            const std::uint32_t taken =
+                machine.lane_order == LaneOrder::reversed ? populations[i] - 1 - j : j;
             const std::uint32_t local = order[next + taken];
             subgroup.present.set(lanes[j]);
             subgroup.local[lanes[j]] = local;
@@ -151,7 +154,8 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
     Workgroup& workgroup = *made;
     workgroup.serial = next_serial_++;
     workgroup.linear = linear;
-    workgroup.id = {linear % dispatch->groups[0], linear / dispatch->groups[0] % dispatch->groups[1],
+    workgroup.id = {linear % dispatch->groups[0],
+                    linear / dispatch->groups[0] % dispatch->groups[1],
                     linear / dispatch->groups[0] / dispatch->groups[1]};
     workgroup.memory_time = 1;
     workgroup.storage_time = 1;
@@ -180,10 +184,12 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
         const auto& ws = program.workgroup_size;
         for (const BuiltInVariable& variable : program.builtins) {
             for (std::uint32_t part = 0; part < variable.count; ++part) {
-                std::uint64_t* to = subgroup.registers.data() + (static_cast<std::size_t>(variable.slot) + part) * size;
+                std::uint64_t* to = subgroup.registers.data() +
+                                    (static_cast<std::size_t>(variable.slot) + part) * size;
                 for (std::uint32_t lane = 0; lane < size; ++lane) {
                     const std::uint32_t local = subgroup.local[lane];
-                    const std::uint32_t at[3] = {local % ws[0], local / ws[0] % ws[1], local / ws[0] / ws[1]};
+                    const std::uint32_t at[3] = {local % ws[0], local / ws[0] % ws[1],
+                                                 local / ws[0] / ws[1]};
                     const auto word = [&](LaneMask mask) {
                         const std::uint64_t half = part < 2 ? mask.low : mask.high;
                         return narrow<32>(part % 2 == 0 ? half : half >> 32);
@@ -196,18 +202,24 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
                         case BuiltIn::workgroup_id: value = workgroup.id[part % 3]; break;
                         case BuiltIn::local_invocation_id: value = at[part % 3]; break;
                         case BuiltIn::global_invocation_id:
-                            value = narrow<32>(std::uint64_t{workgroup.id[part % 3]} * ws[part % 3] + at[part % 3]);
+                            value =
+                                narrow<32>(std::uint64_t{workgroup.id[part % 3]} * ws[part % 3] +
+                                           at[part % 3]);
                             break;
                         case BuiltIn::local_invocation_index: value = local; break;
                         case BuiltIn::subgroup_size:
-                            value = machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size : size;
+                            value = machine.reported_subgroup_size != 0
+                                        ? machine.reported_subgroup_size
+                                        : size;
                             break;
                         case BuiltIn::num_subgroups: value = subgroups; break;
                         case BuiltIn::subgroup_id: value = subgroup.id; break;
                         case BuiltIn::subgroup_lane: value = lane; break;
                         case BuiltIn::mask_eq: value = word(LaneMask::one(lane)); break;
                         case BuiltIn::mask_ge: value = word(whole - LaneMask::first(lane)); break;
-                        case BuiltIn::mask_gt: value = word(whole - LaneMask::first(lane + 1)); break;
+                        case BuiltIn::mask_gt:
+                            value = word(whole - LaneMask::first(lane + 1));
+                            break;
                         case BuiltIn::mask_le: value = word(LaneMask::first(lane + 1)); break;
                         case BuiltIn::mask_lt: value = word(LaneMask::first(lane)); break;
                         case BuiltIn::zero: break;
@@ -236,7 +248,8 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
                 context.move(variable.from, variable.to, variable.count);
             } else {
                 for (std::uint32_t i = 0; i < variable.count; ++i)
-                    subgroup.undefined[static_cast<std::size_t>(variable.to) + i] = LaneMask::first(size);
+                    subgroup.undefined[static_cast<std::size_t>(variable.to) + i] =
+                        LaneMask::first(size);
             }
         }
         enter_function(program.functions[program.entry]);
@@ -274,13 +287,14 @@ void Engine::enter_function(const CodeFunction& function) {
 }
 
 bool Engine::finished(const Workgroup& workgroup) const {
-    return std::ranges::all_of(workgroup.subgroups, [](const Subgroup& s) { return !s.alive.any(); });
+    return std::ranges::all_of(workgroup.subgroups,
+                               [](const Subgroup& s) { return !s.alive.any(); });
 }
 
 // --- scopes ---
 
-void Engine::push_scope(Fragment& fragment, const Subgroup& subgroup, Scope::Kind kind, std::uint32_t target,
-                        std::uint32_t header) {
+void Engine::push_scope(Fragment& fragment, const Subgroup& subgroup, Scope::Kind kind,
+                        std::uint32_t target, std::uint32_t header) {
     auto* scope = new Scope;
     scope->kind = kind;
     scope->target = target;
@@ -303,7 +317,8 @@ void Engine::push_scope(Fragment& fragment, const Subgroup& subgroup, Scope::Kin
 }
 
 std::unique_ptr<Fragment> Engine::take_out(Subgroup& subgroup, Fragment& fragment) {
-    const auto found = std::ranges::find_if(subgroup.fragments, [&](const auto& f) { return f.get() == &fragment; });
+    const auto found = std::ranges::find_if(subgroup.fragments,
+                                            [&](const auto& f) { return f.get() == &fragment; });
     std::unique_ptr<Fragment> taken = std::move(*found);
     subgroup.fragments.erase(found);
     return taken;
@@ -326,7 +341,8 @@ void Engine::complete(Subgroup& subgroup, Scope& scope) {
     if (!waiting.empty()) {
         if (joined) {
             std::unique_ptr<Fragment> whole = std::move(waiting[0]);
-            for (std::size_t i = 1; i < waiting.size(); ++i) whole->mask = whole->mask | waiting[i]->mask;
+            for (std::size_t i = 1; i < waiting.size(); ++i)
+                whole->mask = whole->mask | waiting[i]->mask;
             Fragment& fragment = *whole;
             subgroup.fragments.push_back(std::move(whole));
             resume(subgroup, fragment, scope, true);
@@ -355,15 +371,17 @@ Fragment* Engine::resume(Subgroup& subgroup, Fragment& fragment, Scope& scope, b
     fragment.state = Fragment::State::ready;
     if (joined) {
         fragment.apart = scope.apart_at_entry;
-        fragment.uniform = scope.uniform_at_entry && !scope.broken && !scope.shared && fragment.uniform;
+        fragment.uniform =
+            scope.uniform_at_entry && !scope.broken && !scope.shared && fragment.uniform;
         if (scope.shared && !scope.shared->broken && !scope.broken) {
             // The rest of the workgroup has still to come here.
             ++scope.shared->arrived;
             fragment.waits_for = scope.shared;
         }
     } else if (fragment.apart == 0) {
-        fragment.apart = 1 + (scope.kind == Scope::Kind::call ? scope.target
-                                                              : dispatch->program->blocks[scope.target].first);
+        fragment.apart =
+            1 + (scope.kind == Scope::Kind::call ? scope.target
+                                                 : dispatch->program->blocks[scope.target].first);
     }
     Fragment* going = &fragment;
     if (scope.kind == Scope::Kind::call) {
@@ -388,8 +406,9 @@ Fragment* Engine::arrive(Subgroup& subgroup, Fragment& fragment, std::size_t at)
         const LaneMask running = scope.running;
         Fragment* going = nullptr;
         if (alone && fragment.apart == 0) {
-            fragment.apart = 1 + (scope.kind == Scope::Kind::call ? scope.target
-                                                                  : dispatch->program->blocks[scope.target].first);
+            fragment.apart = 1 + (scope.kind == Scope::Kind::call
+                                      ? scope.target
+                                      : dispatch->program->blocks[scope.target].first);
         }
         if (scope.kind == Scope::Kind::call) {
             fragment.pc = scope.target;
@@ -426,7 +445,8 @@ Fragment* Engine::begin_block(Subgroup& subgroup, Fragment& fragment, std::uint3
     fragment.pc = entered.first;
     if (!entered.has_merge) return &fragment;
     if (entered.is_loop) {
-        const bool again = !fragment.scopes.empty() && fragment.scopes.back()->kind == Scope::Kind::loop &&
+        const bool again = !fragment.scopes.empty() &&
+                           fragment.scopes.back()->kind == Scope::Kind::loop &&
                            fragment.scopes.back()->header == block;
         if (!again) push_scope(fragment, subgroup, Scope::Kind::loop, entered.merge, block);
         push_scope(fragment, subgroup, Scope::Kind::iteration, entered.continue_target, block);
@@ -454,14 +474,17 @@ Fragment* Engine::take_edge(Subgroup& subgroup, Fragment& fragment, std::uint32_
         if (taken.phis.size() == 1) {
             context.move(taken.phis[0].from, taken.phis[0].to, taken.phis[0].count);
         } else {
-            // All are read before any is written: where one's source is another's target, by way of a copy.
+            // All are read before any is written: where one's source is another's target, by way of
+            // a copy.
             bool overlap = false;
             for (std::size_t i = 0; i < taken.phis.size(); ++i) {
                 for (std::size_t j = 0; j < i; ++j) {
                     const Move& reads = taken.phis[i];
                     const Move& writes = taken.phis[j];
-                    overlap = overlap || (reads.from >= 0 && reads.from < writes.to + static_cast<Place>(writes.count) &&
-                                          writes.to < reads.from + static_cast<Place>(reads.count));
+                    overlap =
+                        overlap || (reads.from >= 0 &&
+                                    reads.from < writes.to + static_cast<Place>(writes.count) &&
+                                    writes.to < reads.from + static_cast<Place>(reads.count));
                 }
             }
             if (!overlap) {
@@ -471,11 +494,14 @@ Fragment* Engine::take_edge(Subgroup& subgroup, Fragment& fragment, std::uint32_
                 std::vector<std::pair<LaneMask, std::uint32_t>> marks;
                 for (const Move& phi : taken.phis) {
                     const std::uint64_t* from = context.in(phi.from);
-                    values.insert(values.end(), from, from + std::size_t{phi.count} * context.lanes);
+                    values.insert(values.end(), from,
+                                  from + std::size_t{phi.count} * context.lanes);
                     for (std::uint32_t i = 0; i < phi.count; ++i) {
                         const bool held = phi.from >= 0;
-                        const auto slot = static_cast<std::size_t>(held ? phi.from : 0) + (held ? i : 0);
-                        marks.emplace_back(held ? subgroup.undefined[slot] : LaneMask{}, subgroup.reason[slot]);
+                        const auto slot =
+                            static_cast<std::size_t>(held ? phi.from : 0) + (held ? i : 0);
+                        marks.emplace_back(held ? subgroup.undefined[slot] : LaneMask{},
+                                           subgroup.reason[slot]);
                     }
                 }
                 std::size_t at = 0;
@@ -489,7 +515,8 @@ Fragment* Engine::take_edge(Subgroup& subgroup, Fragment& fragment, std::uint32_
                         const Place place = phi.to + static_cast<Place>(i);
                         context.set_defined(place, context.mask);
                         const LaneMask spoiled = marks[mark].first & context.mask;
-                        if (spoiled.any()) context.set_undefined(place, spoiled, marks[mark].second);
+                        if (spoiled.any())
+                            context.set_undefined(place, spoiled, marks[mark].second);
                     }
                     at += std::size_t{phi.count} * context.lanes;
                 }
@@ -538,12 +565,15 @@ Fragment* Engine::branch(Subgroup& subgroup, Fragment& fragment, const Code& cod
             const auto way = std::ranges::find_if(ways, [&](const auto& w) {
                 return program.edges[w.first].block == program.edges[edge].block;
             });
-            if (way == ways.end()) ways.emplace_back(edge, LaneMask::one(lane));
-            else way->second.set(lane);
+            if (way == ways.end())
+                ways.emplace_back(edge, LaneMask::one(lane));
+            else
+                way->second.set(lane);
         });
     }
     if (machine.subgroups == Schedule::reversed) std::ranges::reverse(ways);
-    if (machine.subgroups == Schedule::random && ways.size() > 1) std::ranges::shuffle(ways, random);
+    if (machine.subgroups == Schedule::random && ways.size() > 1)
+        std::ranges::shuffle(ways, random);
     if (machine.reconvergence == Reconvergence::weakest && fragment.uniform &&
         fragment.state != Fragment::State::at_branch) {
         // Whether the whole workgroup agrees shows when all of it has come here.
@@ -559,7 +589,8 @@ Fragment* Engine::branch(Subgroup& subgroup, Fragment& fragment, const Code& cod
 Fragment* Engine::call(Subgroup& subgroup, Fragment& fragment, const Code& code) {
     const Program& program = *dispatch->program;
     const CodeFunction& callee = program.functions[code.extra];
-    for (const Move& move : program.move_lists[code.aux]) context.move(move.from, move.to, move.count);
+    for (const Move& move : program.move_lists[code.aux])
+        context.move(move.from, move.to, move.count);
     enter_function(callee);
     fragment.calls.push_back(fragment.pc);
     push_scope(fragment, subgroup, Scope::Kind::call, fragment.pc + 1, 0);
@@ -593,7 +624,8 @@ void Engine::flow_undefined(const Code& code) {
     if (code.result == kNoPlace || code.flow == Flow::self) return;
     Context& c = context;
     if (code.flow == Flow::clean) {
-        for (std::uint32_t i = 0; i < code.count; ++i) c.set_defined(code.result + static_cast<Place>(i), c.mask);
+        for (std::uint32_t i = 0; i < code.count; ++i)
+            c.set_defined(code.result + static_cast<Place>(i), c.mask);
         return;
     }
     if (code.flow == Flow::all) {
@@ -610,7 +642,8 @@ void Engine::flow_undefined(const Code& code) {
         }
         for (std::uint32_t i = 0; i < code.count; ++i) {
             c.set_defined(code.result + static_cast<Place>(i), c.mask);
-            if (spoiled.any()) c.set_undefined(code.result + static_cast<Place>(i), spoiled, reason);
+            if (spoiled.any())
+                c.set_undefined(code.result + static_cast<Place>(i), spoiled, reason);
         }
         return;
     }
@@ -619,7 +652,8 @@ void Engine::flow_undefined(const Code& code) {
         std::uint32_t reason = 0;
         for (std::size_t o = 0; o < code.operand.size(); ++o) {
             if (code.operand[o] < 0) continue;
-            const auto slot = static_cast<std::size_t>(code.operand[o]) + (code.size[o] == 1 ? 0 : i);
+            const auto slot =
+                static_cast<std::size_t>(code.operand[o]) + (code.size[o] == 1 ? 0 : i);
             const LaneMask more = c.subgroup->undefined[slot] & c.mask;
             if (more.any()) reason = c.subgroup->reason[slot];
             spoiled = spoiled | more;
@@ -652,12 +686,11 @@ void Engine::run_fragment(Subgroup& subgroup, Fragment& started, std::uint64_t b
             case CodeKind::branch_switch: fragment = branch(subgroup, *fragment, code); break;
             case CodeKind::call: fragment = call(subgroup, *fragment, code); break;
             case CodeKind::return_: fragment = return_from(subgroup, *fragment, code); break;
-            case CodeKind::control_barrier:
-                fragment->state = Fragment::State::at_barrier;
-                return;
+            case CodeKind::control_barrier: fragment->state = Fragment::State::at_barrier; return;
             case CodeKind::unreachable:
             default:
-                if (Fault* fault = context.fault(FaultKind::unreachable, code, fragment->mask.lowest()))
+                if (Fault* fault =
+                        context.fault(FaultKind::unreachable, code, fragment->mask.lowest()))
                     fault->message = "a place was reached that the shader says cannot be";
                 stopped = true;
                 return;
@@ -747,16 +780,21 @@ bool Engine::resolve_barrier(Workgroup& workgroup) {
         for (const Subgroup& subgroup : workgroup.subgroups) {
             const LaneMask ended = subgroup.present - subgroup.alive;
             if (!ended.any() || !elsewhere.empty()) continue;
-            elsewhere = fmt::format("lanes {} of subgroup {} have ended", lanes_text(ended), subgroup.id);
+            elsewhere =
+                fmt::format("lanes {} of subgroup {} have ended", lanes_text(ended), subgroup.id);
         }
         if (other != ~0u) {
             const SourceLine line = line_of(other);
-            elsewhere = fmt::format("others wait at another barrier{}",
-                                    line.line != 0 ? fmt::format(" in line {}", line.line) : std::string());
+            elsewhere =
+                fmt::format("others wait at another barrier{}",
+                            line.line != 0 ? fmt::format(" in line {}", line.line) : std::string());
         }
-        if (elsewhere.empty()) elsewhere = "lanes of one subgroup came one after the other, not together";
-        if (Fault* fault = context.fault(FaultKind::divergent_barrier, code, lead->mask.lowest(), other))
-            fault->message = fmt::format("the barrier was reached by {} of {} invocations: {}", arrived, total, elsewhere);
+        if (elsewhere.empty())
+            elsewhere = "lanes of one subgroup came one after the other, not together";
+        if (Fault* fault =
+                context.fault(FaultKind::divergent_barrier, code, lead->mask.lowest(), other))
+            fault->message = fmt::format("the barrier was reached by {} of {} invocations: {}",
+                                         arrived, total, elsewhere);
     }
     order_at_barrier(workgroup, code.extra);
     for (Subgroup& subgroup : workgroup.subgroups) {
@@ -792,7 +830,8 @@ bool Engine::resolve_branches(Workgroup& workgroup) {
                 pc = fragment->pc;
                 decision = fragment->decision;
             }
-            agreed = agreed && fragment->agreed && fragment->pc == pc && fragment->decision == decision;
+            agreed =
+                agreed && fragment->agreed && fragment->pc == pc && fragment->decision == decision;
         }
     }
     if (!any) return false;
@@ -809,7 +848,8 @@ bool Engine::resolve_branches(Workgroup& workgroup) {
                     if (shared.size() <= i) shared.resize(i + 1);
                     if (!shared[i]) {
                         shared[i] = std::make_shared<WorkgroupScope>();
-                        shared[i]->expected = static_cast<std::uint32_t>(workgroup.subgroups.size());
+                        shared[i]->expected =
+                            static_cast<std::uint32_t>(workgroup.subgroups.size());
                     }
                     scope.shared = shared[i];
                 }
@@ -856,19 +896,21 @@ bool Engine::step_workgroup(Workgroup& workgroup) {
                 fragment->state = Fragment::State::ready;
                 // Constructs that began at the merge block itself.
                 for (Scope* opened : fragment->scopes)
-                    if (fragment->uniform && opened->entered == fragment->mask && opened->running == fragment->mask &&
+                    if (fragment->uniform && opened->entered == fragment->mask &&
+                        opened->running == fragment->mask &&
                         dispatch->program->blocks[opened->header].first == fragment->pc &&
                         opened->kind != Scope::Kind::call) {
                         opened->uniform_at_entry = true;
-                        opened->joins = fragment->mask == subgroup.present && opened->kind != Scope::Kind::iteration;
+                        opened->joins = fragment->mask == subgroup.present &&
+                                        opened->kind != Scope::Kind::iteration;
                     }
             }
         }
     }
     const std::size_t count = workgroup.subgroups.size();
     const auto can_run = [](const Subgroup& subgroup) {
-        return std::ranges::any_of(subgroup.fragments,
-                                   [](const auto& f) { return f->state == Fragment::State::ready; });
+        return std::ranges::any_of(
+            subgroup.fragments, [](const auto& f) { return f->state == Fragment::State::ready; });
     };
     std::size_t chosen = count;
     std::uint64_t budget = machine.quantum;
@@ -900,7 +942,8 @@ bool Engine::step_workgroup(Workgroup& workgroup) {
     if (chosen == count) return false;
     workgroup.next_subgroup = (chosen + 1) % count;
     Subgroup& subgroup = workgroup.subgroups[chosen];
-    // Fragments of a subgroup take turns, so that one that waits for another does not wait for ever.
+    // Fragments of a subgroup take turns, so that one that waits for another does not wait for
+    // ever.
     const std::size_t fragments = subgroup.fragments.size();
     for (std::size_t i = 0; i < fragments; ++i) {
         const std::size_t at = (subgroup.next_fragment + i) % fragments;
@@ -919,8 +962,8 @@ void Engine::run(const Dispatch& what) {
     spare_.clear();
     constants_.resize(program.constants.size() * what.subgroup_size);
     for (std::size_t i = 0; i < program.constants.size(); ++i)
-        std::fill_n(constants_.begin() + static_cast<std::ptrdiff_t>(i * what.subgroup_size), what.subgroup_size,
-                    program.constants[i]);
+        std::fill_n(constants_.begin() + static_cast<std::ptrdiff_t>(i * what.subgroup_size),
+                    what.subgroup_size, program.constants[i]);
     push_constant_object.name = "push constants";
     push_constant_object.writable = false;
     push_constant_object.reset(what.push_constants, true);
@@ -983,7 +1026,8 @@ void Engine::run(const Dispatch& what) {
             for (const auto& held : resident) {
                 for (Subgroup& subgroup : held->subgroups) {
                     for (const auto& fragment : subgroup.fragments) {
-                        if (where == nullptr && fragment->state == Fragment::State::ready && !stalled(*held)) {
+                        if (where == nullptr && fragment->state == Fragment::State::ready &&
+                            !stalled(*held)) {
                             at = &subgroup;
                             where = fragment.get();
                         }
@@ -992,9 +1036,11 @@ void Engine::run(const Dispatch& what) {
             }
             if (where != nullptr) {
                 focus(*at, *where);
-                if (Fault* fault = context.fault(FaultKind::no_progress, program.code[where->pc], where->mask.lowest()))
-                    fault->message = fmt::format("{} instructions were executed and the dispatch has not ended",
-                                                 machine.max_instructions);
+                if (Fault* fault = context.fault(FaultKind::no_progress, program.code[where->pc],
+                                                 where->mask.lowest()))
+                    fault->message =
+                        fmt::format("{} instructions were executed and the dispatch has not ended",
+                                    machine.max_instructions);
             }
             stopped = true;
         }

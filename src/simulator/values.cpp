@@ -1,7 +1,7 @@
 // Instructions that move values between registers, and what is known of undefined ones.
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "src/simulator/lane_loops.hpp"
 
@@ -25,12 +25,15 @@ void Context::move(Place from, Place to, std::uint32_t count) {
         std::copy_n(a, std::size_t{count} * lanes, r);
     } else {
         for (std::size_t part = 0; part < count; ++part)
-            for_each_lane(mask, [&](std::uint32_t lane) { r[part * lanes + lane] = a[part * lanes + lane]; });
+            for_each_lane(
+                mask, [&](std::uint32_t lane) { r[part * lanes + lane] = a[part * lanes + lane]; });
     }
     for (Place part = 0; part < static_cast<Place>(count); ++part) {
         const LaneMask spoiled = from >= 0 ? undefined(from + part) & mask : LaneMask{};
         if (subgroup->has_undefined) set_defined(to + part, mask);
-        if (spoiled.any()) set_undefined(to + part, spoiled, subgroup->reason[static_cast<std::size_t>(from + part)]);
+        if (spoiled.any())
+            set_undefined(to + part, spoiled,
+                          subgroup->reason[static_cast<std::size_t>(from + part)]);
     }
 }
 
@@ -39,15 +42,16 @@ void Context::report_use(const Code& code, Place place, LaneMask spoiled, const 
     const auto kind = static_cast<FaultKind>(reason >> 24);
     const std::uint32_t origin = reason & 0xffffff;
     if (Fault* made = fault(kind, program->code[origin], spoiled.lowest(), index_of(code))) {
-        std::string source = kind == FaultKind::inactive_lane ? "read from a lane that is not active"
-                                                              : "that was never written";
+        std::string source = kind == FaultKind::inactive_lane
+                                 ? "read from a lane that is not active"
+                                 : "that was never written";
         if (const auto found = engine->origins.find(reason); found != engine->origins.end()) {
             made->buffer = found->second.buffer;
             made->offset = found->second.offset;
             source += fmt::format(", of {} at byte {},", made->buffer, made->offset);
         }
-        made->message = fmt::format("a value {} is used as {} ({} lane{})", source, what, spoiled.count(),
-                                    spoiled.count() == 1 ? "" : "s");
+        made->message = fmt::format("a value {} is used as {} ({} lane{})", source, what,
+                                    spoiled.count(), spoiled.count() == 1 ? "" : "s");
     }
     set_defined(place, spoiled);  // said once
 }
@@ -93,12 +97,14 @@ void run_undefined(Context& c, const Code& k) {
     std::uint64_t* r = c.out(k.result);
     each_slot(c, k, [=](std::size_t i) { r[i] = 0; });
     for (std::uint32_t i = 0; i < k.count; ++i)
-        c.set_undefined(k.result + static_cast<Place>(i), c.mask, c.reason_of(FaultKind::uninitialized_read, k));
+        c.set_undefined(k.result + static_cast<Place>(i), c.mask,
+                        c.reason_of(FaultKind::uninitialized_read, k));
 }
 
 void run_gather(Context& c, const Code& k) {
     const std::vector<Place>& list = c.program->lists[k.extra];
-    for (std::size_t i = 0; i < list.size(); ++i) c.move(list[i], k.result + static_cast<Place>(i), 1);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        c.move(list[i], k.result + static_cast<Place>(i), 1);
 }
 
 void run_extract_dynamic(Context& c, const Code& k) {
@@ -162,7 +168,8 @@ void run_select(Context& c, const Code& k) {
         const auto spoil = [&](LaneMask which, std::size_t operand, std::uint32_t count) {
             if (!which.any()) return;
             const Place p = k.operand[operand] + (count == 1 ? 0 : part);
-            c.set_undefined(k.result + part, which, c.subgroup->reason[static_cast<std::size_t>(p)]);
+            c.set_undefined(k.result + part, which,
+                            c.subgroup->reason[static_cast<std::size_t>(p)]);
         };
         spoil(from_condition, 0, k.size[0]);
         spoil(from_a, 1, k.size[1]);

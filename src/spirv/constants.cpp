@@ -123,7 +123,8 @@ std::uint64_t Constants::scalars_of(const Module& module, Id id) const {
         case TypeKind::matrix: return bounded(type.count * scalars_of(module, type.element));
         case TypeKind::array: {
             const std::uint64_t each = scalars_of(module, type.element);
-            const std::uint64_t length = std::min<std::uint64_t>(scalar(type.length), kMaxScalars + 1);
+            const std::uint64_t length =
+                std::min<std::uint64_t>(scalar(type.length), kMaxScalars + 1);
             return bounded(each * length);
         }
         case TypeKind::structure: {
@@ -139,12 +140,14 @@ Result<Constants> Constants::evaluate(const Module& module,
                                       std::span<const Specialization> specialization) {
     Constants table;
     // First scalar of member `index` of a value of `type`, and the member's type.
-    const auto member = [&](Id type, std::uint32_t index) -> std::optional<std::pair<std::uint64_t, Id>> {
+    const auto member = [&](Id type,
+                            std::uint32_t index) -> std::optional<std::pair<std::uint64_t, Id>> {
         const Type& composite = module.type(type);
         if (composite.kind == TypeKind::structure) {
             if (index >= composite.members.size()) return std::nullopt;
             std::uint64_t at = 0;
-            for (std::uint32_t i = 0; i < index; ++i) at += table.scalars_of(module, composite.members[i]);
+            for (std::uint32_t i = 0; i < index; ++i)
+                at += table.scalars_of(module, composite.members[i]);
             return std::pair{at, composite.members[index]};
         }
         return std::pair{index * table.scalars_of(module, composite.element), composite.element};
@@ -186,7 +189,8 @@ Result<Constants> Constants::evaluate(const Module& module,
                         return fail(fmt::format("constant {} is made of {}, which is none",
                                                 module.name(in.result), module.name(part)));
                     }
-                    made.scalars.insert(made.scalars.end(), value->scalars.begin(), value->scalars.end());
+                    made.scalars.insert(made.scalars.end(), value->scalars.begin(),
+                                        value->scalars.end());
                 }
                 break;
             case spv::Op::OpSpecConstantOp: {
@@ -208,8 +212,9 @@ Result<Constants> Constants::evaluate(const Module& module,
                         type = step->second;
                     }
                     if (at + count > a->scalars.size()) return unsupported();
-                    made.scalars.assign(a->scalars.begin() + static_cast<std::ptrdiff_t>(at),
-                                        a->scalars.begin() + static_cast<std::ptrdiff_t>(at + count));
+                    made.scalars.assign(
+                        a->scalars.begin() + static_cast<std::ptrdiff_t>(at),
+                        a->scalars.begin() + static_cast<std::ptrdiff_t>(at + count));
                     break;
                 }
                 if (op == spv::Op::OpCompositeInsert) {
@@ -225,7 +230,8 @@ Result<Constants> Constants::evaluate(const Module& module,
                         type = step->second;
                     }
                     if (at + a->scalars.size() > made.scalars.size()) return unsupported();
-                    std::ranges::copy(a->scalars, made.scalars.begin() + static_cast<std::ptrdiff_t>(at));
+                    std::ranges::copy(a->scalars,
+                                      made.scalars.begin() + static_cast<std::ptrdiff_t>(at));
                     break;
                 }
                 if (op == spv::Op::OpVectorShuffle) {
@@ -246,14 +252,17 @@ Result<Constants> Constants::evaluate(const Module& module,
                 const Constant* b = operands.size() > 1 ? table.find(operands[1]) : a;
                 const Constant* c = operands.size() > 2 ? table.find(operands[2]) : a;
                 if (b == nullptr || c == nullptr) return unsupported();
-                const std::uint32_t in_width = scalar_width(module, op == spv::Op::OpSelect ? in.type : a->type);
+                const std::uint32_t in_width =
+                    scalar_width(module, op == spv::Op::OpSelect ? in.type : a->type);
                 const std::uint32_t out_width = scalar_width(module, in.type);
                 const auto pick = [](const Constant& value, std::size_t i) {
                     return value.scalars[std::min(i, value.scalars.size() - 1)];
                 };
-                if (a->scalars.empty() || b->scalars.empty() || c->scalars.empty()) return unsupported();
+                if (a->scalars.empty() || b->scalars.empty() || c->scalars.empty())
+                    return unsupported();
                 for (std::size_t i = 0; i < count; ++i) {
-                    const auto value = fold(op, in_width, out_width, pick(*a, i), pick(*b, i), pick(*c, i));
+                    const auto value =
+                        fold(op, in_width, out_width, pick(*a, i), pick(*b, i), pick(*c, i));
                     if (!value) return unsupported();
                     made.scalars.push_back(*value);
                 }

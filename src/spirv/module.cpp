@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <spirv-tools/libspirv.h>
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <spirv-tools/libspirv.h>
 
 namespace lanewise::spirv {
 namespace {
@@ -94,8 +94,8 @@ struct Reader {
         const std::size_t start = module.words_.size();
         // Capacity was reserved for the whole module, so spans stay valid.
         module.words_.insert(module.words_.end(), parsed.words, parsed.words + parsed.num_words);
-        in.operands = std::span<const std::uint32_t>(module.words_).subspan(start + skip,
-                                                                            parsed.num_words - skip);
+        in.operands = std::span<const std::uint32_t>(module.words_)
+                          .subspan(start + skip, parsed.num_words - skip);
         in.line = line;
         if (function != nullptr) {
             inside(in);
@@ -135,18 +135,23 @@ struct Reader {
                      std::vector<std::uint32_t>(operands.begin() + 2, operands.end())});
                 break;
             case spv::Op::OpString: module.strings[in.result] = literal_string(operands); break;
-            case spv::Op::OpName: module.names[operands[0]] = literal_string(operands.subspan(1)); break;
+            case spv::Op::OpName:
+                module.names[operands[0]] = literal_string(operands.subspan(1));
+                break;
             case spv::Op::OpMemberName:
-                module.member_names[{operands[0], operands[1]}] = literal_string(operands.subspan(2));
+                module.member_names[{operands[0], operands[1]}] =
+                    literal_string(operands.subspan(2));
                 break;
             case spv::Op::OpDecorate:
             case spv::Op::OpDecorateId:
                 module.decorations[operands[0]].push_back(
-                    {static_cast<spv::Decoration>(operands[1]), {operands.begin() + 2, operands.end()}});
+                    {static_cast<spv::Decoration>(operands[1]),
+                     {operands.begin() + 2, operands.end()}});
                 break;
             case spv::Op::OpMemberDecorate:
                 module.member_decorations[{operands[0], operands[1]}].push_back(
-                    {static_cast<spv::Decoration>(operands[2]), {operands.begin() + 3, operands.end()}});
+                    {static_cast<spv::Decoration>(operands[2]),
+                     {operands.begin() + 3, operands.end()}});
                 break;
             case spv::Op::OpGroupDecorate:
                 for (const Id target : operands.subspan(1)) {
@@ -320,13 +325,13 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
     }
     const bool swapped = words[0] == swap_bytes(spv::MagicNumber);
     if (words[0] != spv::MagicNumber && !swapped) {
-        return fail(fmt::format("the first word is {:#010x}, not the magic number {:#010x}", words[0],
-                                static_cast<std::uint32_t>(spv::MagicNumber)));
+        return fail(fmt::format("the first word is {:#010x}, not the magic number {:#010x}",
+                                words[0], static_cast<std::uint32_t>(spv::MagicNumber)));
     }
     const std::uint32_t version = swapped ? swap_bytes(words[1]) : words[1];
     if (version < 0x00010000 || version > 0x00010600) {
-        return fail(fmt::format("version {}.{} is not supported (1.0 to 1.6)", (version >> 16) & 0xff,
-                                (version >> 8) & 0xff));
+        return fail(fmt::format("version {}.{} is not supported (1.0 to 1.6)",
+                                (version >> 16) & 0xff, (version >> 8) & 0xff));
     }
     const Context context(spvContextCreate(environment(version)));
     if (!context) return fail("SPIRV-Tools has no such environment");
@@ -354,7 +359,8 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
         return self.error.empty() ? SPV_SUCCESS : SPV_REQUESTED_TERMINATION;
     };
     raw = nullptr;
-    result = spvBinaryParse(context.get(), &reader, words.data(), words.size(), nullptr, parse, &raw);
+    result =
+        spvBinaryParse(context.get(), &reader, words.data(), words.size(), nullptr, parse, &raw);
     diagnostic.reset(raw);
     if (!reader.error.empty()) return fail(reader.error);
     if (result != SPV_SUCCESS) {
@@ -380,7 +386,8 @@ const Decoration* Module::decoration(Id id, spv::Decoration kind) const {
     return at == found->second.end() ? nullptr : &*at;
 }
 
-const Decoration* Module::member_decoration(Id id, std::uint32_t member, spv::Decoration kind) const {
+const Decoration* Module::member_decoration(Id id, std::uint32_t member,
+                                            spv::Decoration kind) const {
     const auto found = member_decorations.find({id, member});
     if (found == member_decorations.end()) return nullptr;
     const auto at = std::ranges::find(found->second, kind, &Decoration::kind);

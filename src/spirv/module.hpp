@@ -35,7 +35,16 @@ struct Instruction {
 };
 
 enum class TypeKind : std::uint8_t {
-    none, boolean, integer, floating, vector, matrix, array, runtime_array, structure, pointer,
+    none,
+    boolean,
+    integer,
+    floating,
+    vector,
+    matrix,
+    array,
+    runtime_array,
+    structure,
+    pointer,
     function,
     opaque,  // images, samplers and all else that holds no plain value
 };

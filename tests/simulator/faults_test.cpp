@@ -22,8 +22,8 @@ struct Fixture {
 
 std::vector<Fixture> fixtures() {
     std::vector<Fixture> found;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(repository_root() / "tests" / "simulator" / "faults")) {
+    for (const auto& entry : std::filesystem::directory_iterator(repository_root() / "tests" /
+                                                                 "simulator" / "faults")) {
         if (entry.path().extension() != ".comp") continue;
         Fixture fixture;
         fixture.name = entry.path().stem().string();
@@ -64,7 +64,8 @@ How how(const std::string& run) {
     number("subgroup", made.machine.subgroup_size);
     number("quantum", made.machine.quantum);
     number("instructions", made.machine.max_instructions);
-    if (said("schedule round_robin")) made.machine.workgroups = made.machine.subgroups = Schedule::round_robin;
+    if (said("schedule round_robin"))
+        made.machine.workgroups = made.machine.subgroups = Schedule::round_robin;
     if (said("level weakest")) made.machine.reconvergence = Reconvergence::weakest;
     if (said("uniform operations")) made.machine.uniform_subgroup_operations = true;
     if (said("compare")) {
@@ -75,7 +76,8 @@ How how(const std::string& run) {
     return made;
 }
 
-Result<Report> run(const Fixture& fixture, const char* variant, const std::optional<Machine>& machine = {}) {
+Result<Report> run(const Fixture& fixture, const char* variant,
+                   const std::optional<Machine>& machine = {}) {
     const How plan = how(fixture.run);
     TwoBuffers buffers;
     const auto words = test_module(fixture.name + "." + variant);
@@ -118,10 +120,12 @@ TEST_P(Faults, TwinIsSilent) {
 TEST_P(Faults, TwinIsSilentElsewhere) {
     const Fixture& fixture = GetParam();
     const How plan = how(fixture.run);
-    if (plan.other || fixture.name == "inactive_partial") GTEST_SKIP() << "made for its own machine";
+    if (plan.other || fixture.name == "inactive_partial")
+        GTEST_SKIP() << "made for its own machine";
     for (const auto schedule : {Schedule::reversed, Schedule::round_robin, Schedule::random}) {
         for (const std::uint32_t size : {4u, 8u, 128u}) {
-            if (fixture.name == "inactive_shuffle" && size < 32) continue;  // shuffles over 16 lanes
+            if (fixture.name == "inactive_shuffle" && size < 32)
+                continue;  // shuffles over 16 lanes
             Machine machine = plan.machine;
             machine.subgroup_size = size;
             machine.workgroups = machine.subgroups = schedule;

@@ -2,12 +2,13 @@
 // every subgroup size, full and partial, with lanes in any order and hostile schedules, against the
 // serial reference; and no fault of any kind.
 
-#include <cstring>
-#include <gtest/gtest.h>
+#include <cstdlib>
+#include <map>
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/simulator.hpp"
 #include "primitives/reduce/reduce_reference.hpp"
+#include "tests/simulator/support.hpp"
 #include "tests/support/test_data.hpp"
 
 namespace lanewise::test {
@@ -24,8 +25,8 @@ std::string faults_text(const Report& report) {
 }
 
 // Small: a few thousand items cross many tiles and workgroups.
-ReducePolicy tiny_policy(ReduceStrategy strategy, std::uint32_t workgroup_size, std::uint32_t vectors = 1,
-                         std::uint32_t max_groups = 7) {
+ReducePolicy tiny_policy(ReduceStrategy strategy, std::uint32_t workgroup_size,
+                         std::uint32_t vectors = 1, std::uint32_t max_groups = 7) {
     ReducePolicy policy;
     policy.strategy = strategy;
     policy.workgroup_size = workgroup_size;
@@ -34,25 +35,45 @@ ReducePolicy tiny_policy(ReduceStrategy strategy, std::uint32_t workgroup_size, 
     return policy;
 }
 
+// The kernels of another build, where the environment names their folder (tools/mutate_kernels.py).
+std::span<const std::uint32_t> kernel_of_folder(std::string_view kernel, void*) {
+    static std::map<std::string, std::vector<std::uint32_t>> modules;
+    const char* folder = std::getenv("LANEWISE_TEST_KERNELS");
+    const std::string name(kernel);
+    auto found = modules.find(name);
+    if (found == modules.end())
+        found = modules.emplace(name, read_words(std::filesystem::path(folder) / (name + ".spv")))
+                    .first;
+    return found->second;
+}
+
+Result<simulator::Executable> compiled(const simulator::Device& device, const Plan& plan) {
+    if (std::getenv("LANEWISE_TEST_KERNELS") != nullptr)
+        return device.compile(plan, &kernel_of_folder, nullptr);
+    return device.compile(plan);
+}
+
 struct Run {
     bool count_in_buffer = false;
-    bool may_be_unfinished = false;  // a workgroup that never runs: faults are looked at, not the result
+    bool may_be_unfinished =
+        false;  // a workgroup that never runs: faults are looked at, not the result
 };
 
-void expect_right(const Machine& machine, const ReduceDesc& desc, std::size_t count, std::uint64_t seed,
-                  const Run& run = {}) {
+void expect_right(const Machine& machine, const ReduceDesc& desc, std::size_t count,
+                  std::uint64_t seed, const Run& run = {}) {
     const auto device = simulator::Device::create(machine);
     ASSERT_TRUE(device) << device.error().message;
     const auto plan = plan_reduce(device->caps(), desc);
     ASSERT_TRUE(plan) << plan.error().message;
     if (desc.tier) ASSERT_EQ(plan->tier, *desc.tier);
-    const auto executable = device->compile(*plan);
+    const auto executable = compiled(*device, *plan);
     ASSERT_TRUE(executable) << executable.error().message << "\n" << to_text(*plan);
 
     const Elements data = make_elements(desc.element, desc.op, count, seed);
     std::vector<std::byte> input(plan->argument(Role::input)->bytes);
     Elements tail(desc.element, input.size() / size_of(desc.element));
-    for (std::size_t i = 0; i < tail.count(); ++i) tail.set(i, hostile_bits(desc.element, desc.op, i));
+    for (std::size_t i = 0; i < tail.count(); ++i)
+        tail.set(i, hostile_bits(desc.element, desc.op, i));
     std::copy(tail.bytes().begin(), tail.bytes().end(), input.begin());
     std::copy(data.bytes().begin(), data.bytes().end(), input.begin());
     std::vector<std::byte> output(plan->argument(Role::output)->bytes, std::byte{0xab});
@@ -68,12 +89,14 @@ void expect_right(const Machine& machine, const ReduceDesc& desc, std::size_t co
         std::fill(output.begin(), output.end(), std::byte{0xab});
         const auto report = binding->run();
         ASSERT_TRUE(report) << report.error().message;
-        EXPECT_TRUE(report->faults.empty())
-            << to_text(machine) << "\n" << to_text(*plan) << count << " items\n" << faults_text(*report);
+        EXPECT_TRUE(report->faults.empty()) << to_text(machine) << "\n"
+                                            << to_text(*plan) << count << " items\n"
+                                            << faults_text(*report);
         if (run.may_be_unfinished) return;
         std::string why;
         EXPECT_TRUE(reduce_matches(desc, data.bytes(), output, &why, reduce_depth(*plan, count)))
-            << to_text(machine) << "\n" << to_text(*plan) << count << " items, use " << use << ": " << why;
+            << to_text(machine) << "\n"
+            << to_text(*plan) << count << " items, use " << use << ": " << why;
         if (testing::Test::HasFailure()) return;
     }
 }
@@ -84,8 +107,8 @@ std::vector<Tier> tiers_of(const Machine& machine) {
     return {Tier::portable, Tier::barrier};
 }
 
-constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                                          ReduceStrategy::two_pass};
+constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup,
+                                          ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
 
 class ReduceSimulated : public testing::TestWithParam<std::uint32_t> {
 protected:
@@ -102,7 +125,8 @@ TEST_P(ReduceSimulated, TiersStrategiesAddressings) {
     std::uint64_t seed = 1;
     for (const Tier tier : tiers_of(machine())) {
         for (const ReduceStrategy strategy : kStrategies) {
-            for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
+            for (const Addressing addressing :
+                 {Addressing::descriptor, Addressing::device_address}) {
                 ReduceDesc desc;
                 desc.tier = tier;
                 desc.addressing = addressing;
@@ -125,9 +149,9 @@ TEST_P(ReduceSimulated, SizesAroundEverything) {
             const std::size_t s = size();
             const std::size_t tile = 512;
             for (const std::size_t count :
-                 {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, s - 1, s, s + 1,
-                  std::size_t{127}, std::size_t{128}, std::size_t{129}, tile - 1, tile, tile + 1, 2 * tile + 1, 7 * tile,
-                  7 * tile + 1, 8 * tile - 3}) {
+                 {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5},
+                  s - 1, s, s + 1, std::size_t{127}, std::size_t{128}, std::size_t{129}, tile - 1,
+                  tile, tile + 1, 2 * tile + 1, 7 * tile, 7 * tile + 1, 8 * tile - 3}) {
                 desc.max_count = std::max<std::size_t>(count, 1);
                 expect_right(machine(), desc, count, count + 11);
                 if (HasFailure()) return;
@@ -139,11 +163,14 @@ TEST_P(ReduceSimulated, SizesAroundEverything) {
 TEST_P(ReduceSimulated, TypesAndOperators) {
     std::uint64_t seed = 100;
     const Tier tiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
-    for (const Scalar element : {Scalar::u8, Scalar::i8, Scalar::u16, Scalar::i16, Scalar::f16, Scalar::u32, Scalar::i32,
-                                 Scalar::f32, Scalar::u64, Scalar::i64, Scalar::f64}) {
-        for (const Operator op : {Operator::sum, Operator::product, Operator::min, Operator::max, Operator::bit_and,
-                                  Operator::bit_or, Operator::bit_xor, Operator::argmin, Operator::argmax}) {
-            if (is_float(element) && (op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor))
+    for (const Scalar element :
+         {Scalar::u8, Scalar::i8, Scalar::u16, Scalar::i16, Scalar::f16, Scalar::u32, Scalar::i32,
+          Scalar::f32, Scalar::u64, Scalar::i64, Scalar::f64}) {
+        for (const Operator op :
+             {Operator::sum, Operator::product, Operator::min, Operator::max, Operator::bit_and,
+              Operator::bit_or, Operator::bit_xor, Operator::argmin, Operator::argmax}) {
+            if (is_float(element) &&
+                (op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor))
                 continue;
             ++seed;
             ReduceDesc desc;
@@ -216,7 +243,8 @@ TEST_P(ReduceSimulated, HostileMachines) {
 TEST_P(ReduceSimulated, StarvedWorkgroups) {
     for (const bool for_ever : {false, true}) {
         for (const std::uint64_t after : {std::uint64_t{0}, std::uint64_t{40}}) {
-            for (const ReduceStrategy strategy : {ReduceStrategy::last_workgroup, ReduceStrategy::two_pass}) {
+            for (const ReduceStrategy strategy :
+                 {ReduceStrategy::last_workgroup, ReduceStrategy::two_pass}) {
                 Machine starving = machine();
                 starving.workgroups = Schedule::random;
                 starving.starved = {0, 3};
@@ -225,8 +253,9 @@ TEST_P(ReduceSimulated, StarvedWorkgroups) {
                 ReduceDesc desc;
                 desc.policy = tiny_policy(strategy, 128);
                 desc.max_count = 4000;
-                // Nobody waits for the starved one, so without it the run ends, with nothing wrong but
-                // the missing result. two_pass then reads a partial that is not there, which is right.
+                // Nobody waits for the starved one, so without it the run ends, with nothing wrong
+                // but the missing result. two_pass then reads a partial that is not there, which is
+                // right.
                 if (for_ever && strategy == ReduceStrategy::two_pass) continue;
                 expect_right(starving, desc, 4000, 5, {.may_be_unfinished = for_ever});
             }
@@ -272,8 +301,9 @@ TEST(ReduceSimulated, FastEnough) {
     const auto report = binding->run();
     ASSERT_TRUE(report);
     EXPECT_TRUE(report->faults.empty()) << faults_text(*report);
-    RecordProperty("invocation_instructions_per_second",
-                   std::to_string(static_cast<double>(report->invocation_instructions) / report->seconds));
+    RecordProperty(
+        "invocation_instructions_per_second",
+        std::to_string(static_cast<double>(report->invocation_instructions) / report->seconds));
     EXPECT_LT(report->seconds, 3.0);
 }
 

@@ -36,7 +36,8 @@ TEST(SimulatorShaders, GroupOperations) {
         EXPECT_TRUE(report->faults.empty()) << all_faults(*report);
         for (std::uint32_t lane = 0; lane < size; ++lane) {
             EXPECT_EQ(buffers.result[lane], 0u)
-                << "size " << size << ", lane " << lane << ": the last is check " << buffers.result[128 + lane];
+                << "size " << size << ", lane " << lane << ": the last is check "
+                << buffers.result[128 + lane];
         }
     }
 }
@@ -94,7 +95,8 @@ TEST(SimulatorShaders, Reconvergence) {
         {"after a switch", {true, true, true}},
     };
     const std::uint32_t expected[] = {32, 8, 32, 16, 32, 32, 32};
-    for (const auto level : {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}) {
+    for (const auto level :
+         {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}) {
         TwoBuffers buffers;
         Machine machine;
         machine.reconvergence = level;
@@ -104,7 +106,8 @@ TEST(SimulatorShaders, Reconvergence) {
             // Lane 0 takes every arm.
             const bool together = buffers.result[shape * 32] == expected[shape];
             EXPECT_EQ(together, shapes[shape].meets[static_cast<std::size_t>(level)])
-                << shapes[shape].what << " at level " << to_text(level) << ": " << buffers.result[shape * 32] << " lanes";
+                << shapes[shape].what << " at level " << to_text(level) << ": "
+                << buffers.result[shape * 32] << " lanes";
         }
         const bool reports = std::ranges::any_of(report->faults, [](const Fault& fault) {
             return fault.kind == FaultKind::divergent_subgroup_operation;
@@ -113,9 +116,11 @@ TEST(SimulatorShaders, Reconvergence) {
     }
 }
 
-// A subgroup's own control flow is uniform, the workgroup's is not: only the weakest level parts it.
+// A subgroup's own control flow is uniform, the workgroup's is not: only the weakest level parts
+// it.
 TEST(SimulatorShaders, WeakestIsWeaker) {
-    for (const auto level : {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}) {
+    for (const auto level :
+         {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}) {
         TwoBuffers buffers;
         Machine machine;
         machine.reconvergence = level;
@@ -127,9 +132,10 @@ TEST(SimulatorShaders, WeakestIsWeaker) {
 
 TEST(SimulatorShaders, MachinesAreChecked) {
     TwoBuffers buffers;
-    for (const Machine& machine : {Machine{.subgroup_size = 3}, Machine{.subgroup_size = 256}, Machine{.subgroup_size = 2},
-                                   Machine{.subgroup_size = 8, .populations = {9}},
-                                   Machine{.populations = {0}}, Machine{.quantum = 0}}) {
+    for (const Machine& machine :
+         {Machine{.subgroup_size = 3}, Machine{.subgroup_size = 256}, Machine{.subgroup_size = 2},
+          Machine{.subgroup_size = 8, .populations = {9}}, Machine{.populations = {0}},
+          Machine{.quantum = 0}}) {
         const auto report = run_two("opcodes", machine, buffers);
         ASSERT_FALSE(report);
         EXPECT_EQ(report.error().code, ErrorCode::bad_argument);

@@ -1,13 +1,13 @@
 // Shaders of tests, compiled when building, and memory to run them on.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -21,7 +21,8 @@ namespace lanewise::test {
 
 inline std::vector<std::uint32_t> read_words(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file),
+                                  std::istreambuf_iterator<char>()};
     std::vector<std::uint32_t> words(bytes.size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
     return words;
