@@ -801,7 +801,6 @@ bool Engine::resolve_barrier(Workgroup& workgroup) {
         for (const auto& fragment : subgroup.fragments) {
             if (fragment->state != Fragment::State::at_barrier) continue;
             const Code& its = program.code[fragment->pc];
-            for_each_lane(fragment->mask, [](std::uint32_t) {});
             // The barrier's own semantics are a fence, too.
             focus(subgroup, *fragment);
             fence(context, fragment->mask, its.aux, its.extra);

@@ -140,7 +140,7 @@ TEST_P(Faults, TwinIsSilentElsewhere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(fixtures()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& fixture) { return fixture.param.name; });
 
 }  // namespace
 }  // namespace lanewise::test

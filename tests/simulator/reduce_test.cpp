@@ -65,7 +65,7 @@ void expect_right(const Machine& machine, const ReduceDesc& desc, std::size_t co
     ASSERT_TRUE(device) << device.error().message;
     const auto plan = plan_reduce(device->caps(), desc);
     ASSERT_TRUE(plan) << plan.error().message;
-    if (desc.tier) ASSERT_EQ(plan->tier, *desc.tier);
+    ASSERT_EQ(plan->tier, desc.tier.value_or(plan->tier));
     const auto executable = compiled(*device, *plan);
     ASSERT_TRUE(executable) << executable.error().message << "\n" << to_text(*plan);
 

@@ -148,8 +148,8 @@ TEST(SimulatorShaders, BadModulesAreRefused) {
     const auto refused = [&](const std::vector<std::uint32_t>& module) {
         run.module = module;
         const auto report = run_shader({}, run);
-        EXPECT_FALSE(report);
-        if (!report) EXPECT_NE(report.error().message, "");
+        ASSERT_FALSE(report);
+        EXPECT_NE(report.error().message, "");
     };
     refused({});
     refused({1, 2, 3, 4, 5, 6});
