@@ -3,10 +3,10 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 faults=$here/../simulator/faults
 
-run check "$faults/race_reuse.comp" --subgroup-size 4,64 --output 1
+run check "$faults/race_reuse.comp" --subgroup-size 4,64 --workgroups 1 --output 1
 check "status of a shader with a race" same "$status" 1
 check "kind and line" grep -qE 'race_reuse.comp:1[57]: race' "$work/out"
-run check "$faults/race_reuse.comp" -D FIXED --subgroup-size 4,64,128 --output 1 --quiet
+run check "$faults/race_reuse.comp" -D FIXED --subgroup-size 4,64,128 --workgroups 1 --output 1 --quiet
 expect_good
 check "silent" same "$out$err" ""
 
