@@ -34,7 +34,7 @@ struct ReduceDesc {
     Operator op = Operator::sum;
     // The type in which sums are formed and the result is given. Default: the element itself, but
     // u32, i32, f32 for 8- and 16-bit elements. Allowed: the default, and u64, i64 or f64 (of the
-    // element's kind). Integer sums and products wrap in it.
+    // element's kind; argmin and argmax take the default). Integer sums and products wrap in it.
     std::optional<Scalar> accumulator;
     std::uint64_t max_count = 0;  // items, at most, of any use of the plan
     Determinism determinism = Determinism::run_to_run;
@@ -48,7 +48,8 @@ struct ReduceDesc {
 //
 // Result in `output`: the value, in the accumulator type (4 or 8 bytes). For argmin and argmax:
 // the value, then the index, in two words of equal size: 4 bytes each, or 8 each when the
-// accumulator has 8 or max_count is above 2^32.
+// accumulator has 8 or max_count is above 2^32 (a value of 4 bytes then has the low ones, above
+// zeros).
 //
 // Empty input: the identity: 0 for sum, or, xor; 1 for product; all bits set for and; the largest
 // value (floats: +infinity) for min, the smallest (-infinity) for max; for argmin and argmax that

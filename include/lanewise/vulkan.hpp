@@ -134,7 +134,8 @@ public:
     // alignment, overlap, limits. A binding is for one use in flight at a time: recorded once, its
     // command buffer may be submitted again when the use before has finished; for two uses in
     // flight make two bindings. Plans with state_bytes take them from pages of the device.
-    Result<Binding> bind(const Buffers& buffers, Count count, const BindOptions& options = {}) const;
+    Result<Binding> bind(const Buffers& buffers, Count count,
+                         const BindOptions& options = {}) const;
 
     struct State;
 

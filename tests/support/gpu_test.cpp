@@ -1,5 +1,6 @@
 #include "tests/support/gpu_test.hpp"
 
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 
@@ -34,6 +35,13 @@ bool is_lying_device() { return test_device_name().ends_with("lie"); }
 OwnedDeviceOptions Rig::validated() {
     OwnedDeviceOptions options;
     options.validation = true;
+    options.gpu_assisted_validation = test_all();
+    return options;
+}
+
+OwnedDeviceOptions Rig::assisted() {
+    OwnedDeviceOptions options = validated();
+    options.gpu_assisted_validation = true;
     return options;
 }
 
@@ -150,13 +158,33 @@ std::string coverage_summary() {
     return text.str();
 }
 
+void fail_on_messages(const std::vector<std::string>& messages, const std::string& when) {
+    // Messages of one kind differ in handles and other numbers.
+    std::map<std::string, std::pair<std::string, int>> kinds;
+    for (const std::string& message : messages) {
+        std::string kind;
+        bool number = false;
+        for (const char c : message) {
+            const bool digit = std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == 'x';
+            if (!digit) kind += c;
+            if (digit && !number) kind += '#';
+            number = digit;
+        }
+        auto& [first, count] = kinds[kind];
+        if (count++ == 0) first = message;
+    }
+    for (const auto& [kind, found] : kinds) {
+        ADD_FAILURE() << when << " (" << found.second << " of this kind): " << found.first;
+    }
+}
+
 void GpuTest::SetUp() {
     claimed_.clear();
     rig().take_messages();
 }
 
 void GpuTest::TearDown() {
-    for (const std::string& message : rig().take_messages()) ADD_FAILURE() << "validation: " << message;
+    fail_on_messages(rig().take_messages());
     if (IsSkipped()) return;
     for (const auto& [tier, before] : claimed_) {
         EXPECT_GT(dispatches_of(tier), before) << "the test claims tier " << to_text(tier) << ", which never ran";
@@ -169,7 +197,7 @@ RigScope::~RigScope() {
     if (rig_ == nullptr) return;
     const auto box = rig_->message_box();
     rig_.reset();
-    for (const std::string& message : box->take()) ADD_FAILURE() << "validation: " << message;
+    fail_on_messages(box->take());
 }
 
 }  // namespace lanewise::test

@@ -26,6 +26,8 @@ std::vector<std::string> seen_labels;
 int labels_open = 0;
 std::vector<VkMemoryBarrier> seen_barriers;
 std::vector<VkDescriptorPool> seen_pools;
+std::set<const void*> seen_allocators;
+int objects = 0;
 bool swallowing = false;
 thread_local int driver_depth = 0;
 
@@ -78,6 +80,22 @@ void observe(const std::string& name, VkDevice, const VkDescriptorSetAllocateInf
     if (name == "vkAllocateDescriptorSets") seen_pools.push_back(info->descriptorPool);
 }
 
+void observe_allocator(const VkAllocationCallbacks* allocator) {
+    seen_allocators.insert(allocator != nullptr ? allocator->pUserData : nullptr);
+}
+template <class T>
+void observe_allocator(const T&) {}
+
+// Destroying nothing is no destruction.
+template <class Handle>
+bool is_destruction(const std::string& name, VkDevice, Handle object, const VkAllocationCallbacks*) {
+    return (name.starts_with("vkDestroy") || name == "vkFreeMemory") && object != Handle{};
+}
+template <class... A>
+bool is_destruction(const std::string&, const A&...) {
+    return false;
+}
+
 // And after it.
 template <class... A>
 void observe_result(const std::string&, A...) {}
@@ -100,26 +118,40 @@ struct Wrapper<Index, R(VKAPI_PTR*)(A...)> {
         const std::string name = name_of(Index);
         PFN_vkVoidFunction real = nullptr;
         bool swallow = false;
+        [[maybe_unused]] VkResult failed = VK_SUCCESS;
         {
             const std::lock_guard lock(mutex);
             const int number = ++call_counts[name];
             observe(name, arguments...);
+            (observe_allocator(arguments), ...);
+            if (is_destruction(name, arguments...)) --objects;
             real = real_functions[name];
             swallow = swallowing && name.starts_with("vkCmd");
             if constexpr (std::is_same_v<R, VkResult>) {
                 const auto failure = failures.find(name);
                 if (failure != failures.end() && number >= failure->second.first && failure->second.left > 0) {
                     --failure->second.left;
-                    return failure->second.result;
+                    failed = failure->second.result;
                 }
             }
         }
         if constexpr (std::is_void_v<R>) {
             if (!swallow) reinterpret_cast<R(VKAPI_PTR*)(A...)>(real)(arguments...);
         } else {
+            if constexpr (std::is_same_v<R, VkResult>) {
+                // A wait that fails has waited: on a real loss nothing goes on running, either.
+                if (failed != VK_SUCCESS && name != "vkWaitForFences") return failed;
+            }
             const R result = reinterpret_cast<R(VKAPI_PTR*)(A...)>(real)(arguments...);
             const std::lock_guard lock(mutex);
-            observe_result(name, arguments...);
+            if constexpr (std::is_same_v<R, VkResult>) {
+                const bool made = name.starts_with("vkCreate") || name == "vkAllocateMemory";
+                if (made && result == VK_SUCCESS) ++objects;
+                if (result == VK_SUCCESS) observe_result(name, arguments...);
+            }
+            if constexpr (std::is_same_v<R, VkResult>) {
+                if (failed != VK_SUCCESS) return failed;
+            }
             return result;
         }
     }
@@ -154,7 +186,16 @@ struct Wrapper<Index, R(VKAPI_PTR*)(A...)> {
     X(24, MapMemory)                 \
     X(25, QueueSubmit)               \
     X(26, WaitForFences)             \
-    X(27, UpdateDescriptorSets)
+    X(27, UpdateDescriptorSets)        \
+    X(28, DestroyBuffer)               \
+    X(29, DestroyCommandPool)          \
+    X(30, DestroyDescriptorPool)       \
+    X(31, DestroyDescriptorSetLayout)  \
+    X(32, DestroyFence)                \
+    X(33, DestroyPipeline)             \
+    X(34, DestroyPipelineLayout)       \
+    X(35, DestroyShaderModule)         \
+    X(36, FreeMemory)
 
 const char* name_of(int index) {
     switch (index) {
@@ -218,6 +259,8 @@ void VulkanFaults::reset() {
     labels_open = 0;
     seen_barriers.clear();
     seen_pools.clear();
+    seen_allocators.clear();
+    objects = 0;
     swallowing = false;
 }
 
@@ -261,6 +304,16 @@ std::vector<VkMemoryBarrier> VulkanFaults::memory_barriers() {
 std::vector<VkDescriptorPool> VulkanFaults::allocated_from() {
     const std::lock_guard lock(mutex);
     return seen_pools;
+}
+
+std::set<const void*> VulkanFaults::allocator_owners() {
+    const std::lock_guard lock(mutex);
+    return seen_allocators;
+}
+
+int VulkanFaults::live_objects() {
+    const std::lock_guard lock(mutex);
+    return objects;
 }
 
 bool VulkanFaults::inside_driver() { return driver_depth > 0; }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,12 @@ public:
     static int open_labels();                  // begun and not ended
     static std::vector<VkMemoryBarrier> memory_barriers();
     static std::vector<VkDescriptorPool> allocated_from();  // vkAllocateDescriptorSets
+
+    // The user data of the allocators that creating, allocating, destroying and freeing functions were
+    // given; null for a call without an allocator.
+    static std::set<const void*> allocator_owners();
+    // Objects made and not destroyed since reset().
+    static int live_objects();
 
     // While a driver's or layer's function runs on this thread: its allocations are not ours.
     static bool inside_driver();

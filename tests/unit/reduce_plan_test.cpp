@@ -178,6 +178,7 @@ TEST(ReducePlan, ACapableDeviceRunsEverythingInEveryTier) {
         for (const Scalar accumulator : accumulators(element)) {
             for (const Operator op : kOperators) {
                 if (is_bitwise(op) && is_float(element)) continue;
+                if (is_arg(op) && accumulator != default_accumulator(element)) continue;
                 for (const Tier tier : kTiers) {
                     for (const Addressing addressing : kAddressings) {
                         for (const ReduceStrategy strategy : kStrategies) {
@@ -335,6 +336,18 @@ TEST(ReducePlan, ImpossibleAccumulatorsAreRefused) {
                 EXPECT_EQ(plan.error().code, ErrorCode::bad_argument);
                 EXPECT_NE(plan.error().message.find(to_text(accumulator)), std::string::npos) << plan.error().message;
             }
+        }
+    }
+}
+
+TEST(ReducePlan, ArgTakesTheDefaultAccumulator) {
+    const Caps caps = described("all");
+    for (const Scalar element : kScalars) {
+        for (const Scalar accumulator : accumulators(element)) {
+            const ReduceDesc desc{
+                .element = element, .op = Operator::argmax, .accumulator = accumulator, .max_count = 1000};
+            const auto plan = plan_reduce(caps, desc);
+            EXPECT_EQ(plan.has_value(), accumulator == default_accumulator(element)) << text(desc);
         }
     }
 }
