@@ -32,6 +32,11 @@ function(lanewise_target_defaults target)
         target_compile_options(${target} PRIVATE
             -fsanitize=${LANEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PRIVATE -fsanitize=${LANEWISE_SANITIZE})
+        get_target_property(type ${target} TYPE)
+        if(type STREQUAL EXECUTABLE)
+            target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/keep_drivers_loaded.cpp)
+            target_link_options(${target} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
+        endif()
     endif()
 endfunction()
 

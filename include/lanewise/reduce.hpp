@@ -14,6 +14,9 @@ enum class ReduceStrategy : std::uint8_t {
     one_workgroup,   // one pass of one workgroup: the least latency for what it can chew
     last_workgroup,  // one pass; the workgroup that finishes last combines the partials
     two_pass,        // reduce_tiles, then reduce_partials: needs nothing of the device
+    // One pass; each workgroup adds its sum and its arrival to one 64-bit word, so that the last to
+    // arrive has the result. Sums of integers in 32 bits; needs 64-bit atomics.
+    arrival_sum,
 };
 
 // The tunables of a plan. reduce_policy() chooses; a caller may pass its own.

@@ -3,6 +3,7 @@
 //   one_workgroup    reduce_tiles (one workgroup) -> result
 //   last_workgroup   reduce_tiles -> partials; the last workgroup to finish -> result
 //   two_pass         reduce_tiles -> partials, reduce_partials (one workgroup) -> result
+//   arrival_sum      reduce_tiles, each workgroup into one atomic word; the last one -> result
 // and before them, where the count is in a buffer, count_to_groups.
 
 #include <fmt/format.h>
@@ -19,10 +20,11 @@
 namespace lanewise {
 namespace {
 
-constexpr detail::Names<ReduceStrategy, 3> kStrategyNames{
+constexpr detail::Names<ReduceStrategy, 4> kStrategyNames{
     {{ReduceStrategy::one_workgroup, "one_workgroup"},
      {ReduceStrategy::last_workgroup, "last_workgroup"},
-     {ReduceStrategy::two_pass, "two_pass"}}};
+     {ReduceStrategy::two_pass, "two_pass"},
+     {ReduceStrategy::arrival_sum, "arrival_sum"}}};
 
 // What the subgroup form of workgroup_reduce and workgroup_vlane call.
 constexpr std::uint32_t kOperations =
@@ -121,6 +123,18 @@ std::uint32_t workgroup_reduce_barriers(Tier tier, std::uint32_t w, std::uint32_
     return barriers;
 }
 
+// What arrival_sum lacks; empty when it can be.
+std::string arrival_sum_lacks(const Caps& caps, const ReduceDesc& desc) {
+    if (desc.op != Operator::sum || is_float(desc.element) ||
+        size_of(reduce_accumulator(desc)) != 4) {
+        return "arrival_sum is for sums of integers in 32 bits";
+    }
+    if (!caps.int64_atomics) {
+        return "arrival_sum needs 64-bit atomics (shaderInt64, shaderBufferInt64Atomics)";
+    }
+    return {};
+}
+
 struct Shape {
     ReducePolicy policy;
     std::uint32_t subgroup_size = 0;  // pinned tier
@@ -173,6 +187,11 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
         return fail(ErrorCode::unsupported,
                     "policy: last_workgroup needs a memory barrier of device scope; use two_pass");
     }
+    if (policy.strategy == ReduceStrategy::arrival_sum) {
+        if (std::string lacks = arrival_sum_lacks(caps, desc); !lacks.empty()) {
+            return fail(ErrorCode::unsupported, "policy: " + std::move(lacks));
+        }
+    }
     Shape shape;
     shape.policy = policy;
     if (tier == Tier::pinned) {
@@ -220,7 +239,8 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
     }
     shape.partials_offset = detail::scratch_header_bytes(shape.launch.dispatches);
     shape.scratch_bytes = shape.partials_offset;
-    if (policy.strategy != ReduceStrategy::one_workgroup) {
+    if (policy.strategy == ReduceStrategy::last_workgroup ||
+        policy.strategy == ReduceStrategy::two_pass) {
         shape.scratch_bytes += partials_bound(share, count) * layout.bytes();
     }
     shape.scratch_bytes = detail::round_up(shape.scratch_bytes, detail::kScratchAlignment);
@@ -244,8 +264,12 @@ ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReduceP
                caps.limits.max_workgroup_memory) {
         policy.workgroup_size /= 2;
     }
-    if (policy.strategy == ReduceStrategy::last_workgroup && !caps.device_scope_barrier) {
-        policy.strategy = ReduceStrategy::two_pass;
+    if (policy.strategy == ReduceStrategy::last_workgroup) {
+        if (arrival_sum_lacks(caps, desc).empty()) {
+            policy.strategy = ReduceStrategy::arrival_sum;
+        } else if (!caps.device_scope_barrier) {
+            policy.strategy = ReduceStrategy::two_pass;
+        }
     }
     return policy;
 }
@@ -394,7 +418,8 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
                       {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
                        Access::read_write}};
     const bool last_workgroup = policy.strategy == ReduceStrategy::last_workgroup;
-    if (last_workgroup) plan.state_bytes = 4;
+    const bool arrival_sum = policy.strategy == ReduceStrategy::arrival_sum;
+    plan.state_bytes = last_workgroup ? 4 : arrival_sum ? 8 : 0;
 
     const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
     const auto make_pass = [&](const char* name, const std::string& types) {
@@ -423,10 +448,11 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
 
     plan.passes.push_back(
         detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
-    Pass tiles = make_pass("reduce_tiles", fmt::format("e{}_{}", 8 * element_bytes, layout.name()));
+    Pass tiles = make_pass("reduce_tiles", fmt::format("e{}_{}{}", 8 * element_bytes, layout.name(),
+                                                       arrival_sum ? "_atomic64" : ""));
     // Strategies without state bind scratch in its place: the kernel does not touch it.
     tiles.bindings = {Role::input, Role::output, Role::scratch,
-                      last_workgroup ? Role::state : Role::scratch};
+                      plan.state_bytes > 0 ? Role::state : Role::scratch};
     tiles.groups = Groups::share;
     tiles.workgroup_memory += kArrivedBytes;
     // The last workgroup reduces once more, after a barrier that tells it that it is the last;

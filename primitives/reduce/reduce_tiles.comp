@@ -6,17 +6,19 @@
 //   (item/result.glsl), unless two_pass. Scratch (2): parameters where the count is in a buffer;
 //   one partial per workgroup unless one_workgroup. State (3), last_workgroup only: word 0 counts
 //   the workgroups that have arrived; zero before and after.
-// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64. Nothing
-//   else: 64-bit integers are pairs of words, narrow elements parts of words.
+// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64. With
+//   atomic64 in its name: shaderInt64, shaderBufferInt64Atomics. Nothing else: 64-bit integers are pairs of words, narrow elements parts of words.
 // Memory order: a workgroup's partial is written before its arrival is counted, and the last one
 //   reads all partials after it was counted: two memory barriers of device scope between, both in
 //   workgroup-uniform flow (inside non-uniform flow lavapipe 22.3 takes them for control barriers).
+//   arrival_sum needs none: the one atomic holds both, and its order is the same for all.
 // Tail: of the last tile the whole 16-byte vectors are read like the others, each by its lane; the
 //   lane whose vector is cut reads words up to the last that holds an element. Lanes without an
 //   item hold no value: the number of lanes that do goes with them, and no identity is ever made.
 // Source: none for the tree; that the last workgroup finishes is known from the sample
 //   threadFenceReduction of the CUDA toolkit.
-// What differs in WGSL: it has no memory barrier of device scope, so there is no last_workgroup.
+// What differs in WGSL: it has no memory barrier of device scope and no 64-bit atomics, so there is
+//   neither last_workgroup nor arrival_sum.
 //
 //     input       | tile 0        | tile 1        | tile 2        | til|   some tiles a workgroup
 //     vectors       0 1 2 3 0 1 2 3                                        the lane that loads each
@@ -49,6 +51,7 @@
 #endif
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
+// LW_ATOMIC64: the strategy arrival_sum, for sums of integers in 32 bits; else the others.
 // End of the prologue.
 
 #extension GL_GOOGLE_include_directive : require
@@ -60,6 +63,10 @@
 #ifdef LW_DEVICE_ADDRESS
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
+#endif
+#ifdef LW_ATOMIC64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_atomic_int64 : require
 #endif
 
 layout(local_size_x_id = 0) in;
@@ -85,7 +92,17 @@ const uint kTwoPass = 2u;
 #include "tile/memory.glsl"
 LW_BUFFER(result, 1, writeonly)
 LW_BUFFER(scratch, 2, coherent)
+#ifndef LW_ATOMIC64
 LW_BUFFER(state, 3, coherent)
+#elif defined(LW_DEVICE_ADDRESS)
+layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer state_longs {
+    uint64_t at[];
+};
+#define LW_STATE_LONG state_longs(parameters.addresses[3]).at[0]
+#else
+layout(set = 0, binding = 3, std430) coherent buffer state_longs_block { uint64_t at[]; } state_longs;
+#define LW_STATE_LONG state_longs.at[0]
+#endif
 
 #include "item/accumulator.glsl"
 #include "item/element.glsl"
@@ -197,6 +214,23 @@ void store_partial(uint i, Accumulator a) {
     }
 }
 
+#ifdef LW_ATOMIC64
+
+// Lane 0 calls it: adds the workgroup's sum and its arrival to the state in one atomic. True in the
+// last workgroup, which has the sum of all in `total` and leaves the state zero.
+//
+//     state    | arrivals | sum |       the sum wraps off the end, the arrivals never reach it
+//              word 0     word 1
+bool add_arrival(inout Accumulator total, uint groups) {
+    uvec2 before = unpackUint2x32(atomicAdd(LW_STATE_LONG, packUint2x32(uvec2(1u, total.value))));
+    total.value += before.y;
+    bool last = before.x == groups - 1u;
+    if (last) LW_STATE_LONG = uint64_t(0);
+    return last;
+}
+
+#else
+
 // Counts the workgroup as arrived. In the last one lane 0 gets true, and in `total` all partials.
 bool workgroup_combine_if_last(inout Accumulator total, uint vlane, uint groups) {
     bool last;
@@ -225,6 +259,8 @@ bool workgroup_combine_if_last(inout Accumulator total, uint vlane, uint groups)
     }
     return last;
 }
+
+#endif
 
 void write_result(Accumulator total, bool any) {
     uint words[LW_RESULT_WORDS] = words_of_result(total, any);
@@ -263,6 +299,11 @@ void main() {
     }
     total = workgroup_reduce(total, vlane, lanes);
 
+#ifdef LW_ATOMIC64
+    if (vlane == 0u && (share.groups == 1u || add_arrival(total, share.groups))) {
+        write_result(total, lanes != 0u);
+    }
+#else
     if (kStrategy == kTwoPass) {
         if (vlane == 0u) store_partial(group, total);
     } else if (kStrategy == kOneWorkgroup || share.groups == 1u) {
@@ -275,4 +316,5 @@ void main() {
             LW_WORD(state, 0) = 0u;
         }
     }
+#endif
 }

@@ -20,7 +20,8 @@ protected:
     static std::string refusal(const Adoption& adoption, ErrorCode code = ErrorCode::bad_argument) {
         const auto device = Device::adopt(adoption);
         if (device) return {};
-        EXPECT_EQ(to_text(device.error().code), std::string(to_text(code))) << device.error().message;
+        EXPECT_EQ(to_text(device.error().code), std::string(to_text(code)))
+            << device.error().message;
         EXPECT_EQ(device.error().message.find('\n'), std::string::npos);
         return device.error().message;
     }
@@ -88,7 +89,8 @@ TEST_F(Adopt, WithoutFeaturesThereAreNone) {
     EXPECT_FALSE(caps.memory_model);
     EXPECT_FALSE(caps.int64_atomics);
     EXPECT_FALSE(caps.subgroup.full_subgroups);
-    EXPECT_EQ(caps.subgroup.required_size_stages & Stage::compute, 0u) << "subgroupSizeControl was not enabled";
+    EXPECT_EQ(caps.subgroup.required_size_stages & Stage::compute, 0u)
+        << "subgroupSizeControl was not enabled";
     EXPECT_FALSE(caps.subgroup.extended_types);
     // What needs no feature is there all the same.
     EXPECT_NE(caps.subgroup.operations & SubgroupOperation::basic, 0u);
@@ -105,18 +107,21 @@ TEST_F(Adopt, CapsAreSane) {
     EXPECT_EQ(caps.limits.storage_offset_alignment,
               static_cast<std::uint32_t>(rig().owned().limits().minStorageBufferOffsetAlignment));
     EXPECT_EQ(caps.limits.max_groups_x, rig().owned().limits().maxComputeWorkGroupCount[0]);
-    EXPECT_EQ(caps.limits.max_workgroup_invocations, rig().owned().limits().maxComputeWorkGroupInvocations);
+    EXPECT_EQ(caps.limits.max_workgroup_invocations,
+              rig().owned().limits().maxComputeWorkGroupInvocations);
     EXPECT_EQ(caps.limits.max_workgroup_size_x, rig().owned().limits().maxComputeWorkGroupSize[0]);
     EXPECT_EQ(caps.limits.max_workgroup_memory, rig().owned().limits().maxComputeSharedMemorySize);
     EXPECT_EQ(caps.limits.max_storage_range, rig().owned().limits().maxStorageBufferRange);
-    EXPECT_EQ(caps.limits.max_storage_buffers, rig().owned().limits().maxPerStageDescriptorStorageBuffers);
+    EXPECT_EQ(caps.limits.max_storage_buffers,
+              rig().owned().limits().maxPerStageDescriptorStorageBuffers);
     EXPECT_EQ(caps.limits.max_push_constants, rig().owned().limits().maxPushConstantsSize);
     EXPECT_EQ(caps.device_addresses, rig().owned().has_device_addresses());
     const auto again = caps_from_json(caps_to_json(caps));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, caps);
     if (test_device_name().starts_with("lavapipe")) {
-        EXPECT_TRUE(caps.types.int64 && caps.types.float64 && caps.device_addresses && caps.push_descriptors);
+        EXPECT_TRUE(caps.types.int64 && caps.types.float64 && caps.device_addresses &&
+                    caps.push_descriptors);
         EXPECT_TRUE(caps.subgroup.size_is_true);
     }
     if (test_device_name().starts_with("swiftshader")) {
@@ -134,7 +139,8 @@ class AdoptLeftOut : public GpuTest, public ::testing::WithParamInterface<LeftOu
 
 TEST_P(AdoptLeftOut, IsFalse) {
     const LeftOut& param = GetParam();
-    if (!param.has(rig().caps())) GTEST_SKIP() << "this device has no " << param.feature << " to leave out";
+    if (!param.has(rig().caps()))
+        GTEST_SKIP() << "this device has no " << param.feature << " to leave out";
     OwnedDeviceOptions options = Rig::validated();
     options.leave_out = {param.feature};
     RigScope lesser(options);
@@ -142,9 +148,10 @@ TEST_P(AdoptLeftOut, IsFalse) {
     EXPECT_FALSE(param.has(lesser->caps()));
     // And nothing of it is used.
     for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
-        const ReduceDesc desc{.max_count = 3000,
-                              .tier = tier,
-                              .policy = ReducePolicy{.workgroup_size = 32, .vectors = 1, .max_groups = 5}};
+        const ReduceDesc desc{
+            .max_count = 3000,
+            .tier = tier,
+            .policy = ReducePolicy{.workgroup_size = 32, .vectors = 1, .max_groups = 5}};
         if (!plan_reduce(lesser->caps(), desc)) continue;
         ReduceRunner runner(*lesser, desc);
         ASSERT_TRUE(runner);
@@ -167,10 +174,14 @@ INSTANTIATE_TEST_SUITE_P(
         LeftOut{"bufferDeviceAddress", [](const Caps& caps) { return caps.device_addresses; }},
         LeftOut{"vulkanMemoryModel", [](const Caps& caps) { return caps.memory_model; }},
         LeftOut{"VK_KHR_push_descriptor", [](const Caps& caps) { return caps.push_descriptors; }},
-        LeftOut{"computeFullSubgroups", [](const Caps& caps) { return caps.subgroup.full_subgroups; }},
+        LeftOut{"computeFullSubgroups",
+                [](const Caps& caps) { return caps.subgroup.full_subgroups; }},
         LeftOut{"subgroupSizeControl",
-                [](const Caps& caps) { return (caps.subgroup.required_size_stages & Stage::compute) != 0; }},
-        LeftOut{"shaderSubgroupExtendedTypes", [](const Caps& caps) { return caps.subgroup.extended_types; }}),
+                [](const Caps& caps) {
+                    return (caps.subgroup.required_size_stages & Stage::compute) != 0;
+                }},
+        LeftOut{"shaderSubgroupExtendedTypes",
+                [](const Caps& caps) { return caps.subgroup.extended_types; }}),
     [](const auto& param) { return std::string(param.param.feature); });
 
 }  // namespace

@@ -23,9 +23,10 @@ protected:
 
     void use(Addressing addressing) {
         const auto plan = plan_reduce(
-            rig().caps(), {.max_count = kCount,
-                           .addressing = addressing,
-                           .policy = ReducePolicy{.workgroup_size = 32, .vectors = 1, .max_groups = 5}});
+            rig().caps(),
+            {.max_count = kCount,
+             .addressing = addressing,
+             .policy = ReducePolicy{.workgroup_size = 32, .vectors = 1, .max_groups = 5}});
         ASSERT_TRUE(plan) << plan.error().message;
         plan_ = *plan;
         auto executable = rig().compile(plan_);
@@ -40,15 +41,18 @@ protected:
                         ErrorCode code = ErrorCode::bad_argument) const {
         const auto binding = executable_->bind(buffers, count);
         if (binding) return {};
-        EXPECT_EQ(to_text(binding.error().code), std::string(to_text(code))) << binding.error().message;
+        EXPECT_EQ(to_text(binding.error().code), std::string(to_text(code)))
+            << binding.error().message;
         EXPECT_EQ(binding.error().message.find('\n'), std::string::npos) << binding.error().message;
         return binding.error().message;
     }
 
-    static ::testing::AssertionResult has(const std::string& message, std::initializer_list<std::string> words) {
+    static ::testing::AssertionResult has(const std::string& message,
+                                          std::initializer_list<std::string> words) {
         for (const std::string& word : words) {
             if (message.find(word) == std::string::npos) {
-                return ::testing::AssertionFailure() << "'" << message << "' does not name '" << word << "'";
+                return ::testing::AssertionFailure()
+                       << "'" << message << "' does not name '" << word << "'";
             }
         }
         return ::testing::AssertionSuccess();
@@ -155,6 +159,33 @@ TEST_F(Bind, MisalignedCountsAreRefused) {
     EXPECT_NE(refusal(good_, count), "") << "a count of 64 bits";
 }
 
+// D6: what counts is the alignment that the plan was made for.
+TEST_F(Bind, AlignmentsFollowTheCaps) {
+    for (const std::uint32_t alignment : {64u, 256u}) {
+        if (alignment < rig().caps().limits.storage_offset_alignment) continue;
+        Caps caps = rig().caps();
+        caps.limits.storage_offset_alignment = alignment;
+        const auto plan =
+            plan_reduce(caps, {.max_count = kCount, .addressing = Addressing::descriptor});
+        ASSERT_TRUE(plan);
+        const auto executable = rig().compile(*plan);
+        ASSERT_TRUE(executable);
+        const auto arena = rig().owned().make_buffer(1 << 20, MemoryKind::device);
+        ASSERT_TRUE(arena);
+        for (const std::uint32_t offset : {16u, 64u, 128u, 252u, 256u}) {
+            const vulkan::Buffers moved{
+                .input = arena->range(offset, kCount * 4),
+                .output = arena->range(65536, 16),
+                .scratch = arena->range(131072, plan->argument(Role::scratch)->bytes)};
+            const auto binding = executable->bind(moved, kCount);
+            EXPECT_EQ(binding.has_value(), offset % alignment == 0)
+                << offset << " with alignment " << alignment;
+            if (binding) continue;
+            EXPECT_TRUE(has(binding.error().message, {"input", std::to_string(alignment)}));
+        }
+    }
+}
+
 TEST_F(Bind, PlansByAddressNeedAddresses) {
     if (!rig().caps().device_addresses) GTEST_SKIP() << "no device addresses on this device";
     use(Addressing::device_address);
@@ -184,28 +215,34 @@ TEST_F(Bind, DescriptorsComeFromTheCallersPool) {
     RigScope lesser(options);
     ASSERT_TRUE(lesser);
     const OwnedDevice& owned = lesser->owned();
-    const auto plan = plan_reduce(lesser->caps(), {.max_count = kCount, .addressing = Addressing::descriptor});
+    const auto plan =
+        plan_reduce(lesser->caps(), {.max_count = kCount, .addressing = Addressing::descriptor});
     ASSERT_TRUE(plan);
     const auto executable = lesser->device().compile(*plan);
     ASSERT_TRUE(executable) << executable.error().message;
     const UseBuffers use = make_use_buffers(owned, *plan);
 
     std::uint32_t storage_buffers = 0;
-    for (const Pass& pass : plan->passes) storage_buffers += static_cast<std::uint32_t>(pass.bindings.size());
+    for (const Pass& pass : plan->passes)
+        storage_buffers += static_cast<std::uint32_t>(pass.bindings.size());
     const auto make_pool = [&](std::uint32_t sets, std::uint32_t buffers) {
         const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers};
-        const VkDescriptorPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                              .maxSets = sets,
-                                              .poolSizeCount = 1,
-                                              .pPoolSizes = &size};
+        const VkDescriptorPoolCreateInfo info{
+            .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+            .maxSets = sets,
+            .poolSizeCount = 1,
+            .pPoolSizes = &size};
         VkDescriptorPool pool = VK_NULL_HANDLE;
-        EXPECT_EQ(owned.vk().CreateDescriptorPool(owned.device(), &info, owned.allocator(), &pool), VK_SUCCESS);
+        EXPECT_EQ(owned.vk().CreateDescriptorPool(owned.device(), &info, owned.allocator(), &pool),
+                  VK_SUCCESS);
         return pool;
     };
-    const VkDescriptorPool pool = make_pool(static_cast<std::uint32_t>(plan->passes.size()), storage_buffers);
+    const VkDescriptorPool pool =
+        make_pool(static_cast<std::uint32_t>(plan->passes.size()), storage_buffers);
     VulkanFaults::reset();
     {
-        const auto binding = executable->bind(use.buffers(*plan), use.count_buffer(), {.descriptor_pool = pool});
+        const auto binding =
+            executable->bind(use.buffers(*plan), use.count_buffer(), {.descriptor_pool = pool});
         ASSERT_TRUE(binding) << binding.error().message;
         EXPECT_EQ(VulkanFaults::calls("vkCreateDescriptorPool"), 0);
         EXPECT_FALSE(VulkanFaults::allocated_from().empty());
@@ -217,8 +254,8 @@ TEST_F(Bind, DescriptorsComeFromTheCallersPool) {
             record_readback_barrier(owned, cmd);
         }));
     }
-    // Used up: an error, not a pool of another kind. (What a pool does that runs over is the driver's
-    // business before VK_KHR_maintenance1; here the answer is injected.)
+    // Used up: an error, not a pool of another kind. (What a pool does that runs over is the
+    // driver's business before VK_KHR_maintenance1; here the answer is injected.)
     VulkanFaults::fail("vkAllocateDescriptorSets", VK_ERROR_OUT_OF_POOL_MEMORY);
     const auto none = executable->bind(use.buffers(*plan), kCount, {.descriptor_pool = pool});
     ASSERT_FALSE(none);

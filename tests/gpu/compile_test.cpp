@@ -39,7 +39,8 @@ protected:
         const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
         VkPipelineCache cache = VK_NULL_HANDLE;
         const OwnedDevice& owned = rig().owned();
-        EXPECT_EQ(owned.vk().CreatePipelineCache(owned.device(), &info, owned.allocator(), &cache), VK_SUCCESS);
+        EXPECT_EQ(owned.vk().CreatePipelineCache(owned.device(), &info, owned.allocator(), &cache),
+                  VK_SUCCESS);
         return cache;
     }
     static void destroy_cache(VkPipelineCache cache) {
@@ -61,11 +62,13 @@ TEST_F(Compile, PipelinesGoThroughTheGivenCache) {
         const vulkan::Device device = faulty(adopted);
         const Plan plan = plan_of({.max_count = 1000});
         ASSERT_TRUE(device.compile(plan));
-        for (const PipelineSeen& pipeline : VulkanFaults::pipelines()) EXPECT_EQ(pipeline.cache, adopted);
+        for (const PipelineSeen& pipeline : VulkanFaults::pipelines())
+            EXPECT_EQ(pipeline.cache, adopted);
         EXPECT_EQ(VulkanFaults::pipelines().size(), plan.passes.size());
         VulkanFaults::reset();
         ASSERT_TRUE(device.compile(plan, {.pipeline_cache = given}));
-        for (const PipelineSeen& pipeline : VulkanFaults::pipelines()) EXPECT_EQ(pipeline.cache, given);
+        for (const PipelineSeen& pipeline : VulkanFaults::pipelines())
+            EXPECT_EQ(pipeline.cache, given);
         EXPECT_FALSE(VulkanFaults::pipelines().empty());
     }
     destroy_cache(adopted);
@@ -107,10 +110,11 @@ TEST_F(Compile, AsynchronouslyOutlivesItsDevice) {
 // An executable keeps what it needs when the Device and the Executable's other copies are gone.
 TEST_F(Compile, ExecutablesAndBindingsOutliveTheDevice) {
     std::optional<vulkan::Binding> binding;
-    const Plan plan = plan_of({.max_count = 1000, .policy = ReducePolicy{.strategy = ReduceStrategy::last_workgroup,
-                                                                         .workgroup_size = 32,
-                                                                         .vectors = 1,
-                                                                         .max_groups = 5}});
+    const Plan plan = plan_of({.max_count = 1000,
+                               .policy = ReducePolicy{.strategy = ReduceStrategy::last_workgroup,
+                                                      .workgroup_size = 32,
+                                                      .vectors = 1,
+                                                      .max_groups = 5}});
     const UseBuffers use = make_use_buffers(rig().owned(), plan);
     {
         const auto device = vulkan::Device::adopt(rig().owned().adoption());
@@ -137,7 +141,8 @@ TEST_F(Compile, ExecutablesAndBindingsOutliveTheDevice) {
 // A plan that was made for another device asks for what this one does not have.
 TEST_F(Compile, PlansOfGreaterDevicesAreRefused) {
     OwnedDeviceOptions options = Rig::validated();
-    options.leave_out = {"bufferDeviceAddress", "subgroupSizeControl", "computeFullSubgroups", "shaderFloat64",
+    options.leave_out = {"bufferDeviceAddress",          "subgroupSizeControl",
+                         "computeFullSubgroups",         "shaderFloat64",
                          "VK_EXT_subgroup_size_control", "VK_KHR_buffer_device_address"};
     RigScope lesser(options);
     ASSERT_TRUE(lesser);
@@ -155,9 +160,11 @@ TEST_F(Compile, PlansOfGreaterDevicesAreRefused) {
         const auto executable = lesser->device().compile(*plan);
         ASSERT_FALSE(executable) << word;
         EXPECT_EQ(executable.error().code, ErrorCode::unsupported) << executable.error().message;
-        EXPECT_NE(executable.error().message.find(word), std::string::npos) << executable.error().message;
+        EXPECT_NE(executable.error().message.find(word), std::string::npos)
+            << executable.error().message;
     };
-    refused({.max_count = 100, .tier = Tier::barrier, .addressing = Addressing::device_address}, "address");
+    refused({.max_count = 100, .tier = Tier::barrier, .addressing = Addressing::device_address},
+            "address");
     refused({.element = Scalar::f64, .max_count = 100, .tier = Tier::barrier}, "loat64");
     refused({.max_count = 100, .tier = Tier::pinned}, "subgroup");
 
@@ -165,7 +172,8 @@ TEST_F(Compile, PlansOfGreaterDevicesAreRefused) {
     Caps larger = lesser->caps();
     larger.limits.max_workgroup_invocations = larger.limits.max_workgroup_size_x = 1024;
     if (lesser->caps().limits.max_workgroup_invocations < 1024) {
-        const auto plan = plan_reduce(larger, {.max_count = 100, .policy = ReducePolicy{.workgroup_size = 1024}});
+        const auto plan =
+            plan_reduce(larger, {.max_count = 100, .policy = ReducePolicy{.workgroup_size = 1024}});
         ASSERT_TRUE(plan);
         const auto executable = lesser->device().compile(*plan);
         ASSERT_FALSE(executable);
@@ -178,11 +186,12 @@ TEST_F(Compile, UnknownKernelsAreNamed) {
     plan.passes[0].kernel = "no_such_kernel.barrier.none.descriptor";
     const auto executable = rig().device().compile(plan);
     ASSERT_FALSE(executable);
-    EXPECT_NE(executable.error().message.find("no_such_kernel"), std::string::npos) << executable.error().message;
+    EXPECT_NE(executable.error().message.find("no_such_kernel"), std::string::npos)
+        << executable.error().message;
 }
 
-// The driver refuses a pipeline: the error carries caps to plan again with, one tier lower each time,
-// until the lowest, from where there is no way down.
+// The driver refuses a pipeline: the error carries caps to plan again with, one tier lower each
+// time, until the lowest, from where there is no way down.
 TEST_F(Compile, RetryCapsLeadDownwards) {
     const vulkan::Device device = faulty();
     Caps caps = device.caps();

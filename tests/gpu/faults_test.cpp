@@ -28,11 +28,13 @@ public:
                                       VkSystemAllocationScope) {
             return static_cast<CountingAllocator*>(self)->allocate(bytes, alignment);
         };
-        callbacks_.pfnReallocation = [](void* self, void* old, std::size_t bytes, std::size_t alignment,
-                                        VkSystemAllocationScope) {
+        callbacks_.pfnReallocation = [](void* self, void* old, std::size_t bytes,
+                                        std::size_t alignment, VkSystemAllocationScope) {
             return static_cast<CountingAllocator*>(self)->reallocate(old, bytes, alignment);
         };
-        callbacks_.pfnFree = [](void* self, void* memory) { static_cast<CountingAllocator*>(self)->release(memory); };
+        callbacks_.pfnFree = [](void* self, void* memory) {
+            static_cast<CountingAllocator*>(self)->release(memory);
+        };
     }
 
     const VkAllocationCallbacks* callbacks() const { return &callbacks_; }
@@ -62,7 +64,8 @@ private:
         if (fails()) return nullptr;
         const std::size_t aligned = std::max(alignment, alignof(std::max_align_t));
         // Mesa 22.3 asks for 0 bytes now and then, and takes null for a failure.
-        void* memory = std::aligned_alloc(aligned, (std::max<std::size_t>(bytes, 1) + aligned - 1) / aligned * aligned);
+        void* memory = std::aligned_alloc(
+            aligned, (std::max<std::size_t>(bytes, 1) + aligned - 1) / aligned * aligned);
         if (memory != nullptr) live_[memory] = bytes;
         return memory;
     }
@@ -115,11 +118,13 @@ protected:
 
     static ReduceDesc desc(ReduceStrategy strategy = ReduceStrategy::last_workgroup) {
         return {.max_count = 3000,
-                .policy = ReducePolicy{.strategy = strategy, .workgroup_size = 32, .vectors = 1, .max_groups = 5}};
+                .policy = ReducePolicy{
+                    .strategy = strategy, .workgroup_size = 32, .vectors = 1, .max_groups = 5}};
     }
 
     // Adopts, probes where asked, compiles and binds. The error of the first that fails.
-    static Result<void> whole_way(const vulkan::Adoption& adoption, const OwnedDevice& owned, bool probe,
+    static Result<void> whole_way(const vulkan::Adoption& adoption, const OwnedDevice& owned,
+                                  bool probe,
                                   const std::function<void(const vulkan::Binding&)>& use = {}) {
         const auto device = vulkan::Device::adopt(adoption);
         if (!device) return tl::unexpected(device.error());
@@ -167,13 +172,15 @@ TEST_F(Faults, EveryHostAllocationFailsOnce) {
             }
             ++failures;
             if (!done) {
-                EXPECT_EQ(to_text(done.error().code), std::string("out_of_memory")) << done.error().message;
+                EXPECT_EQ(to_text(done.error().code), std::string("out_of_memory"))
+                    << done.error().message;
                 EXPECT_FALSE(done.error().message.empty());
             }
             if (HasFailure()) break;
         }
         // One for each shader module and pipeline at least.
-        EXPECT_GE(failures, 4) << "the allocator is not used: " << allocator.allocations() << " allocations in all";
+        EXPECT_GE(failures, 4) << "the allocator is not used: " << allocator.allocations()
+                               << " allocations in all";
     }
 }
 
@@ -198,31 +205,37 @@ TEST_F(Faults, EveryCallIsGivenTheAllocator) {
     EXPECT_EQ(allocator.live(), 0u);
 }
 
-// The same by function: each may answer out of memory. The message of device memory gives the bytes.
+// The same by function: each may answer out of memory. The message of device memory gives the
+// bytes.
 TEST_F(Faults, EveryCreationMayRunOutOfMemory) {
     vulkan::Adoption adoption = rig().owned().adoption();
     adoption.get_instance_proc_addr = VulkanFaults::get_instance_proc_addr();
     int seen = 0;
     for (const char* function :
          {"vkAllocateMemory", "vkBindBufferMemory", "vkCreateBuffer", "vkCreateComputePipelines",
-          "vkCreateDescriptorPool", "vkAllocateDescriptorSets", "vkCreateDescriptorSetLayout", "vkCreatePipelineLayout",
-          "vkCreateShaderModule", "vkCreateCommandPool", "vkAllocateCommandBuffers", "vkCreateFence", "vkMapMemory",
-          "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkQueueSubmit"}) {
+          "vkCreateDescriptorPool", "vkAllocateDescriptorSets", "vkCreateDescriptorSetLayout",
+          "vkCreatePipelineLayout", "vkCreateShaderModule", "vkCreateCommandPool",
+          "vkAllocateCommandBuffers", "vkCreateFence", "vkMapMemory", "vkBeginCommandBuffer",
+          "vkEndCommandBuffer", "vkQueueSubmit"}) {
         SCOPED_TRACE(function);
         for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY}) {
             for (int call = 1; call <= 3; ++call) {
                 VulkanFaults::reset();
                 // Once; device memory for good, because another kind of memory may be tried next.
-                VulkanFaults::fail(function, result, call, std::string(function) == "vkAllocateMemory" ? 1000 : 1);
+                VulkanFaults::fail(function, result, call,
+                                   std::string(function) == "vkAllocateMemory" ? 1000 : 1);
                 const auto done = whole_way(adoption, rig().owned(), true);
                 if (VulkanFaults::calls(function) < call) break;  // not called so often
                 ++seen;
                 ASSERT_FALSE(done) << "call " << call << " failed and nobody noticed";
-                EXPECT_EQ(VulkanFaults::live_objects(), 0) << "leaked by call " << call << ": " << done.error().message;
-                EXPECT_EQ(to_text(done.error().code), std::string("out_of_memory")) << done.error().message;
+                EXPECT_EQ(VulkanFaults::live_objects(), 0)
+                    << "leaked by call " << call << ": " << done.error().message;
+                EXPECT_EQ(to_text(done.error().code), std::string("out_of_memory"))
+                    << done.error().message;
                 EXPECT_EQ(done.error().retry_caps, nullptr);
                 if (std::string(function) == "vkAllocateMemory") {
-                    EXPECT_TRUE(std::any_of(done.error().message.begin(), done.error().message.end(),
+                    EXPECT_TRUE(std::any_of(done.error().message.begin(),
+                                            done.error().message.end(),
                                             [](char c) { return c >= '0' && c <= '9'; }))
                         << "the bytes wanted are not in: " << done.error().message;
                 }
@@ -254,13 +267,15 @@ TEST_F(Faults, ALostDeviceStaysLost) {
             VulkanFaults::fail(function, VK_ERROR_DEVICE_LOST);
             const auto probed = device->probe(rig().owned().queue());
             ASSERT_FALSE(probed);
-            EXPECT_EQ(to_text(probed.error().code), std::string("device_lost")) << probed.error().message;
+            EXPECT_EQ(to_text(probed.error().code), std::string("device_lost"))
+                << probed.error().message;
 
             // The injected fault is over; the device is lost all the same.
             VulkanFaults::reset();
             const auto compiled = device->compile(*plan);
             ASSERT_FALSE(compiled);
-            EXPECT_EQ(to_text(compiled.error().code), std::string("device_lost")) << compiled.error().message;
+            EXPECT_EQ(to_text(compiled.error().code), std::string("device_lost"))
+                << compiled.error().message;
             EXPECT_EQ(compiled.error().retry_caps, nullptr);
             const auto again = device->probe(rig().owned().queue());
             ASSERT_FALSE(again);
@@ -291,23 +306,28 @@ TEST_F(Faults, LossWhileCompiling) {
     VulkanFaults::fail("vkCreateComputePipelines", VK_ERROR_DEVICE_LOST, 2);
     const auto executable = device->compile(*plan);
     ASSERT_FALSE(executable);
-    EXPECT_EQ(to_text(executable.error().code), std::string("device_lost")) << executable.error().message;
+    EXPECT_EQ(to_text(executable.error().code), std::string("device_lost"))
+        << executable.error().message;
     EXPECT_EQ(executable.error().retry_caps, nullptr) << "a lower tier is no help";
 }
 
 // A device that is made through failing functions: what was made before the failure is destroyed.
 TEST_F(Faults, OwnedDevicesAreMadeWholeOrNotAtAll) {
-    for (const char* function : {"vkCreateCommandPool", "vkAllocateCommandBuffers", "vkCreateFence"}) {
+    for (const char* function :
+         {"vkCreateCommandPool", "vkAllocateCommandBuffers", "vkCreateFence"}) {
         SCOPED_TRACE(function);
         VulkanFaults::reset();
         VulkanFaults::fail(function, VK_ERROR_OUT_OF_HOST_MEMORY);
         std::vector<std::string> messages;
         OwnedDeviceOptions options = Rig::validated();
         options.get_instance_proc_addr = VulkanFaults::get_instance_proc_addr();
-        options.on_validation_message = [&](const std::string& message) { messages.push_back(message); };
+        options.on_validation_message = [&](const std::string& message) {
+            messages.push_back(message);
+        };
         const auto device = OwnedDevice::create(options);
         ASSERT_FALSE(device);
-        EXPECT_EQ(to_text(device.error().code), std::string("out_of_memory")) << device.error().message;
+        EXPECT_EQ(to_text(device.error().code), std::string("out_of_memory"))
+            << device.error().message;
         fail_on_messages(messages);
     }
 }

@@ -93,7 +93,8 @@ TEST_F(GpuClass, ReducesEveryTypeOfItsInterface) {
 TEST_F(GpuClass, EmptyInput) {
     EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}), 0u);
     EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}, Operator::min), 0xffffffffu);
-    EXPECT_EQ(gpu().reduce(std::vector<float>{}, Operator::max), -std::numeric_limits<float>::infinity());
+    EXPECT_EQ(gpu().reduce(std::vector<float>{}, Operator::max),
+              -std::numeric_limits<float>::infinity());
 }
 
 TEST_F(GpuClass, OperatorsThatATypeDoesNotHave) {
@@ -136,11 +137,16 @@ TEST_F(GpuClass, BytesThatAreNoElements) {
 }
 
 TEST_F(GpuClass, UnknownDevicesAreNamed) {
-    const auto none = Gpu::create({.device = "no such device", .probe = true, .validation = false, .on_validation_message = {}});
+    const auto none = Gpu::create({.device = "no such device",
+                                   .probe = true,
+                                   .validation = false,
+                                   .on_validation_message = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, ErrorCode::bad_argument) << none.error().message;
-    EXPECT_NE(none.error().message.find("no such device"), std::string::npos) << none.error().message;
-    const auto index = Gpu::create({.device = "77", .probe = true, .validation = false, .on_validation_message = {}});
+    EXPECT_NE(none.error().message.find("no such device"), std::string::npos)
+        << none.error().message;
+    const auto index = Gpu::create(
+        {.device = "77", .probe = true, .validation = false, .on_validation_message = {}});
     ASSERT_FALSE(index);
     EXPECT_NE(index.error().message.find("77"), std::string::npos) << index.error().message;
 }
@@ -149,10 +155,12 @@ TEST_F(GpuClass, TheEnvironmentNamesADevice) {
     ::setenv("LANEWISE_DEVICE", "no such device", 1);
     const auto none = Gpu::create();
     ::setenv("LANEWISE_DEVICE", "0", 1);
-    const auto first = Gpu::create({.device = {}, .probe = false, .validation = false, .on_validation_message = {}});
+    const auto first = Gpu::create(
+        {.device = {}, .probe = false, .validation = false, .on_validation_message = {}});
     ::unsetenv("LANEWISE_DEVICE");
     ASSERT_FALSE(none);
-    EXPECT_NE(none.error().message.find("no such device"), std::string::npos) << none.error().message;
+    EXPECT_NE(none.error().message.find("no such device"), std::string::npos)
+        << none.error().message;
     ASSERT_TRUE(first) << first.error().message;
     EXPECT_EQ(first->info().index, 0u);
     EXPECT_EQ(first->caps().probe, ProbeState::not_run);

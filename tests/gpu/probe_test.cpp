@@ -1,4 +1,5 @@
-// The self-test: passes on honest devices, and takes the lie out of those that are not (C3, C9, C11).
+// The self-test: passes on honest devices, and takes the lie out of those that are not (C3, C9,
+// C11).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +38,8 @@ TEST_F(Probe, PassesOnTheBareRung) {
     if (is_lying_device()) GTEST_SKIP() << "this device lies";
     OwnedDeviceOptions options = Rig::validated();
     options.api_version = VK_API_VERSION_1_1;
-    options.leave_out = {"VK_EXT_subgroup_size_control", "subgroupSizeControl", "computeFullSubgroups",
-                         "VK_KHR_push_descriptor"};
+    options.leave_out = {"VK_EXT_subgroup_size_control", "subgroupSizeControl",
+                         "computeFullSubgroups", "VK_KHR_push_descriptor"};
     RigScope bare(options);
     ASSERT_TRUE(bare);
     const auto caps = bare->device().probe(bare->owned().queue());
@@ -103,7 +104,8 @@ TEST_F(LyingDevice, ProbeTakesTheLieOut) {
 // Half of the lanes or more never run here, whatever the shader: either the answer is right all the
 // same, or there is a clear refusal. What there must never be is a wrong answer.
 TEST_F(LyingDevice, GpuAnswersRightlyOrRefuses) {
-    auto gpu = Gpu::create({.device = {}, .probe = true, .validation = false, .on_validation_message = {}});
+    auto gpu = Gpu::create(
+        {.device = {}, .probe = true, .validation = false, .on_validation_message = {}});
     if (!gpu) {
         EXPECT_EQ(gpu.error().code, ErrorCode::unsupported) << gpu.error().message;
         EXPECT_FALSE(gpu.error().message.empty());
@@ -111,11 +113,13 @@ TEST_F(LyingDevice, GpuAnswersRightlyOrRefuses) {
     }
     EXPECT_EQ(gpu->caps().probe, ProbeState::failed);
     EXPECT_EQ(gpu->caps().subgroup.operations, 0u);
-    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{100000}}) {
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{100000}}) {
         SCOPED_TRACE(fmt::format("{} items", count));
         std::vector<std::uint32_t> values(count);
         std::uint32_t sum = 0;
-        for (std::size_t i = 0; i < count; ++i) sum += values[i] = static_cast<std::uint32_t>(hash(4, i));
+        for (std::size_t i = 0; i < count; ++i)
+            sum += values[i] = static_cast<std::uint32_t>(hash(4, i));
         const auto result = gpu->reduce(values);
         if (result) {
             EXPECT_EQ(*result, sum);

@@ -15,8 +15,8 @@
 namespace lanewise::test {
 namespace {
 
-constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                                          ReduceStrategy::two_pass};
+constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup,
+                                          ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
 
 class Record : public GpuTest {
 protected:
@@ -31,7 +31,8 @@ protected:
 
     static ReduceDesc desc(ReduceStrategy strategy, std::uint64_t max_count = 4000) {
         return {.max_count = max_count,
-                .policy = ReducePolicy{.strategy = strategy, .workgroup_size = 32, .vectors = 1, .max_groups = 5}};
+                .policy = ReducePolicy{
+                    .strategy = strategy, .workgroup_size = 32, .vectors = 1, .max_groups = 5}};
     }
 
     static vulkan::Device faulty() {
@@ -60,7 +61,8 @@ TEST_F(Record, PassesAreLabelledByTheirNames) {
     ASSERT_TRUE(on_host && in_buffer);
     using Names = std::vector<std::string>;
     EXPECT_EQ(on_host->pass_names(), (Names{"reduce_tiles", "reduce_partials"}));
-    EXPECT_EQ(in_buffer->pass_names(), (Names{"count_to_groups", "reduce_tiles", "reduce_partials"}));
+    EXPECT_EQ(in_buffer->pass_names(),
+              (Names{"count_to_groups", "reduce_tiles", "reduce_partials"}));
     const std::uint32_t count = 17;
     ASSERT_TRUE(rig().owned().upload(use.count, 0, std::as_bytes(std::span(&count, 1))));
     for (const auto* binding : {&*on_host, &*in_buffer}) {
@@ -85,8 +87,9 @@ TEST_F(Record, BarriersBetweenPasses) {
         const std::uint32_t count = 1700;
         ASSERT_TRUE(rig().owned().upload(use.count, 0, std::as_bytes(std::span(&count, 1))));
         for (const bool in_buffer : {false, true}) {
-            const auto binding = in_buffer ? executable->bind(use.buffers(*plan), use.count_buffer())
-                                           : executable->bind(use.buffers(*plan), std::uint64_t{4000});
+            const auto binding = in_buffer
+                                     ? executable->bind(use.buffers(*plan), use.count_buffer())
+                                     : executable->bind(use.buffers(*plan), std::uint64_t{4000});
             ASSERT_TRUE(binding);
             VulkanFaults::reset();
             ASSERT_TRUE(rig().owned().run([&](VkCommandBuffer cmd) { binding->record(cmd); }));
@@ -95,10 +98,12 @@ TEST_F(Record, BarriersBetweenPasses) {
             bool indirect = false;
             for (const VkMemoryBarrier& barrier : barriers) {
                 EXPECT_EQ(barrier.srcAccessMask & ~(VK_ACCESS_SHADER_WRITE_BIT), 0u);
-                EXPECT_EQ(barrier.dstAccessMask & ~(VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                                                    VK_ACCESS_INDIRECT_COMMAND_READ_BIT),
+                EXPECT_EQ(barrier.dstAccessMask &
+                              ~(VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                VK_ACCESS_INDIRECT_COMMAND_READ_BIT),
                           0u);
-                indirect = indirect || (barrier.dstAccessMask & VK_ACCESS_INDIRECT_COMMAND_READ_BIT) != 0;
+                indirect =
+                    indirect || (barrier.dstAccessMask & VK_ACCESS_INDIRECT_COMMAND_READ_BIT) != 0;
             }
             EXPECT_EQ(indirect, VulkanFaults::calls("vkCmdDispatchIndirect") > 0);
             EXPECT_TRUE(in_buffer || VulkanFaults::calls("vkCmdDispatchIndirect") == 0);
@@ -127,12 +132,14 @@ TEST_F(Record, AllocatesNothing) {
             const auto executable = plain->compile(*plan);
             ASSERT_TRUE(executable);
             const UseBuffers use = make_use_buffers(owned, *plan);
-            const auto binding = in_buffer ? executable->bind(use.buffers(*plan), use.count_buffer())
-                                           : executable->bind(use.buffers(*plan), std::uint64_t{4000});
+            const auto binding = in_buffer
+                                     ? executable->bind(use.buffers(*plan), use.count_buffer())
+                                     : executable->bind(use.buffers(*plan), std::uint64_t{4000});
             ASSERT_TRUE(binding);
             const auto cmd = owned.make_command_buffer();
             ASSERT_TRUE(cmd);
-            const VkCommandBufferBeginInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+            const VkCommandBufferBeginInfo info{.sType =
+                                                    VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
             ASSERT_EQ(owned.vk().BeginCommandBuffer(*cmd, &info), VK_SUCCESS);
             VulkanFaults::reset();
             const std::uint64_t before = allocations_of_this_thread();
@@ -140,11 +147,14 @@ TEST_F(Record, AllocatesNothing) {
             const std::uint64_t after = allocations_of_this_thread();
             ASSERT_EQ(owned.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
             EXPECT_EQ(after - before, 0u) << to_text(strategy);
-            for (const char* call : {"vkAllocateMemory", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets",
-                                     "vkCreateBuffer", "vkCreateDescriptorPool", "vkQueueSubmit"}) {
+            for (const char* call :
+                 {"vkAllocateMemory", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets",
+                  "vkCreateBuffer", "vkCreateDescriptorPool", "vkQueueSubmit"}) {
                 EXPECT_EQ(VulkanFaults::calls(call), 0) << call;
             }
-            EXPECT_GT(VulkanFaults::calls("vkCmdDispatch") + VulkanFaults::calls("vkCmdDispatchIndirect"), 0);
+            EXPECT_GT(
+                VulkanFaults::calls("vkCmdDispatch") + VulkanFaults::calls("vkCmdDispatchIndirect"),
+                0);
         }
     }
 }
@@ -173,8 +183,9 @@ TEST_F(Record, FourBindingsInFlight) {
                 ASSERT_TRUE(owned.upload(uses[i].input, 0, data[i].bytes()));
                 const auto count32 = static_cast<std::uint32_t>(count);
                 ASSERT_TRUE(owned.upload(uses[i].count, 0, std::as_bytes(std::span(&count32, 1))));
-                auto binding = i % 2 == 0 ? executable->bind(uses[i].buffers(*plan), count)
-                                          : executable->bind(uses[i].buffers(*plan), uses[i].count_buffer());
+                auto binding =
+                    i % 2 == 0 ? executable->bind(uses[i].buffers(*plan), count)
+                               : executable->bind(uses[i].buffers(*plan), uses[i].count_buffer());
                 ASSERT_TRUE(binding) << binding.error().message;
                 bindings.push_back(*binding);
             }
@@ -187,7 +198,8 @@ TEST_F(Record, FourBindingsInFlight) {
                 std::vector<std::byte> result(4);
                 ASSERT_TRUE(owned.download(uses[i].output, 0, result));
                 std::string why;
-                EXPECT_TRUE(reduce_matches(wanted, data[i].bytes(), result, &why)) << i << ": " << why;
+                EXPECT_TRUE(reduce_matches(wanted, data[i].bytes(), result, &why))
+                    << i << ": " << why;
             }
         }
     }
@@ -225,7 +237,9 @@ TEST_F(Record, ScratchIsUsedAgain) {
         std::string why;
         std::vector<std::byte> result(4);
         ASSERT_TRUE(owned.download(use.output, 0, result));
-        EXPECT_TRUE(reduce_matches(desc(strategy), std::span(data.bytes()).first(1234 * 4), result, &why)) << why;
+        EXPECT_TRUE(
+            reduce_matches(desc(strategy), std::span(data.bytes()).first(1234 * 4), result, &why))
+            << why;
         ASSERT_TRUE(owned.download(other.output, 0, result));
         EXPECT_TRUE(reduce_matches(desc(strategy), data.bytes(), result, &why)) << why;
     }
@@ -244,7 +258,8 @@ TEST_F(Record, ACountThatTheDeviceWrote) {
     ASSERT_TRUE(max_executable && sum_executable);
     const UseBuffers a = make_use_buffers(owned, *max_plan);
     const UseBuffers b = make_use_buffers(owned, *sum_plan);
-    if (sum_plan->addressing == Addressing::device_address) GTEST_SKIP() << "the count has 64 bits there";
+    if (sum_plan->addressing == Addressing::device_address)
+        GTEST_SKIP() << "the count has 64 bits there";
     std::vector<std::uint32_t> values(4000);
     for (std::uint32_t i = 0; i < 4000; ++i) values[i] = i % 3456;
     ASSERT_TRUE(owned.upload(a.input, 0, std::as_bytes(std::span(values))));
@@ -265,8 +280,8 @@ TEST_F(Record, ACountThatTheDeviceWrote) {
     EXPECT_EQ(result, sum);
 }
 
-// The same executable again and again: bindings come and go, and the pages that hold their state with
-// them.
+// The same executable again and again: bindings come and go, and the pages that hold their state
+// with them.
 TEST_F(Record, ManyBindings) {
     const auto plan = plan_reduce(rig().caps(), desc(ReduceStrategy::last_workgroup));
     ASSERT_TRUE(plan);
@@ -294,7 +309,8 @@ TEST_F(Record, ManyBindings) {
             std::vector<std::byte> result(4);
             ASSERT_TRUE(owned.download(use.output, 0, result));
             std::string why;
-            ASSERT_TRUE(reduce_matches(desc(ReduceStrategy::last_workgroup), data.bytes(), result, &why))
+            ASSERT_TRUE(
+                reduce_matches(desc(ReduceStrategy::last_workgroup), data.bytes(), result, &why))
                 << "binding " << i << ": " << why;
         }
     }

@@ -1,4 +1,5 @@
-// One driver plays many devices: the bare Vulkan 1.1 rung, 1.2, no push descriptors, addresses only.
+// One driver plays many devices: the bare Vulkan 1.1 rung, 1.2, no push descriptors, addresses
+// only.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,16 +26,19 @@ protected:
             if (!plan_reduce(caps, {.max_count = 1000, .tier = tier})) continue;
             tiers.push_back(tier);
             for (const ReduceStrategy strategy :
-                 {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass}) {
+                 {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+                  ReduceStrategy::two_pass}) {
                 for (const Operator op : {Operator::sum, Operator::argmax}) {
-                    SCOPED_TRACE(fmt::format("{} {} {}", to_text(tier), to_text(strategy), to_text(op)));
-                    ReduceRunner runner(rig, {.op = op,
-                                              .max_count = 4000,
-                                              .tier = tier,
-                                              .policy = ReducePolicy{.strategy = strategy,
-                                                                     .workgroup_size = 32,
-                                                                     .vectors = 1,
-                                                                     .max_groups = 5}},
+                    SCOPED_TRACE(
+                        fmt::format("{} {} {}", to_text(tier), to_text(strategy), to_text(op)));
+                    ReduceRunner runner(rig,
+                                        {.op = op,
+                                         .max_count = 4000,
+                                         .tier = tier,
+                                         .policy = ReducePolicy{.strategy = strategy,
+                                                                .workgroup_size = 32,
+                                                                .vectors = 1,
+                                                                .max_groups = 5}},
                                         caps);
                     if (!runner) return tiers;
                     for (const std::size_t count : {0u, 1u, 129u, 3999u}) {
@@ -52,11 +56,22 @@ protected:
 TEST_F(Rungs, BareVulkan11) {
     OwnedDeviceOptions options = Rig::validated();
     options.api_version = VK_API_VERSION_1_1;
-    options.leave_out = {"VK_KHR_push_descriptor", "VK_EXT_subgroup_size_control", "VK_KHR_buffer_device_address",
-                         "VK_EXT_buffer_device_address", "VK_KHR_vulkan_memory_model", "VK_KHR_shader_float16_int8",
-                         "VK_KHR_8bit_storage", "VK_KHR_shader_subgroup_extended_types", "VK_EXT_debug_utils",
-                         "VK_KHR_shader_atomic_int64", "subgroupSizeControl", "computeFullSubgroups",
-                         "bufferDeviceAddress", "shaderInt64", "shaderFloat64", "shaderInt16"};
+    options.leave_out = {"VK_KHR_push_descriptor",
+                         "VK_EXT_subgroup_size_control",
+                         "VK_KHR_buffer_device_address",
+                         "VK_EXT_buffer_device_address",
+                         "VK_KHR_vulkan_memory_model",
+                         "VK_KHR_shader_float16_int8",
+                         "VK_KHR_8bit_storage",
+                         "VK_KHR_shader_subgroup_extended_types",
+                         "VK_EXT_debug_utils",
+                         "VK_KHR_shader_atomic_int64",
+                         "subgroupSizeControl",
+                         "computeFullSubgroups",
+                         "bufferDeviceAddress",
+                         "shaderInt64",
+                         "shaderFloat64",
+                         "shaderInt16"};
     RigScope bare(options);
     ASSERT_TRUE(bare);
     const Caps& caps = bare->caps();
@@ -64,7 +79,8 @@ TEST_F(Rungs, BareVulkan11) {
     EXPECT_EQ(caps.api_version_minor, 1u);
     EXPECT_FALSE(caps.push_descriptors);
     EXPECT_FALSE(caps.device_addresses);
-    EXPECT_FALSE(caps.subgroup.size_is_true) << "SPIR-V 1.3 without the varying-size flag repeats the reported size";
+    EXPECT_FALSE(caps.subgroup.size_is_true)
+        << "SPIR-V 1.3 without the varying-size flag repeats the reported size";
     EXPECT_EQ(caps.subgroup.required_size_stages & Stage::compute, 0u);
     EXPECT_FALSE(caps.subgroup.full_subgroups);
     // Nobody has promised that the reported size is the true one; the probe can show it.
@@ -85,8 +101,8 @@ TEST_F(Rungs, Vulkan12) {
     EXPECT_GE(tiers.size(), 2u);
 }
 
-// The version that counts is the lowest of instance, device and application: features of 1.3 that the
-// application did not ask for are not used.
+// The version that counts is the lowest of instance, device and application: features of 1.3 that
+// the application did not ask for are not used.
 TEST_F(Rungs, TheApplicationsVersionCounts) {
     vulkan::Adoption adoption = rig().owned().adoption();
     adoption.api_version = VK_API_VERSION_1_1;
@@ -113,7 +129,8 @@ TEST_F(Rungs, ByAddressNoDescriptorIsTouched) {
     ASSERT_TRUE(device);
     for (const Tier tier : {Tier::portable, Tier::barrier}) {
         claim(tier);
-        const ReduceDesc desc{.max_count = 5000, .tier = tier, .addressing = Addressing::device_address};
+        const ReduceDesc desc{
+            .max_count = 5000, .tier = tier, .addressing = Addressing::device_address};
         const auto plan = plan_reduce(device->caps(), desc);
         ASSERT_TRUE(plan) << plan.error().message;
         const auto executable = device->compile(*plan);
@@ -136,7 +153,8 @@ TEST_F(Rungs, ByAddressNoDescriptorIsTouched) {
         }));
         count_dispatch(tier);
         std::uint32_t sum = 0;
-        for (std::size_t i = 0; i < data.count(); ++i) sum += static_cast<std::uint32_t>(data.get(i));
+        for (std::size_t i = 0; i < data.count(); ++i)
+            sum += static_cast<std::uint32_t>(data.get(i));
         std::vector<std::byte> result(4);
         ASSERT_TRUE(rig().owned().download(use.output, 0, result));
         EXPECT_EQ(std::memcmp(result.data(), &sum, 4), 0);
@@ -165,15 +183,18 @@ TEST_F(Rungs, PipelinesAreCreatedAsThePlanSays) {
         for (std::size_t i = 0; i < pipelines.size(); ++i) {
             const bool full = (pipelines[i].stage_flags &
                                VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT) != 0;
-            const bool varying = (pipelines[i].stage_flags &
-                                  VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT) != 0;
+            const bool varying =
+                (pipelines[i].stage_flags &
+                 VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT) != 0;
             required += pipelines[i].required_subgroup_size != 0 ? 1 : 0;
             if (pipelines[i].required_subgroup_size != 0) {
                 EXPECT_TRUE(full);
                 EXPECT_FALSE(varying);
-                EXPECT_EQ(pipelines[i].required_subgroup_size, plan->passes[i].required_subgroup_size);
+                EXPECT_EQ(pipelines[i].required_subgroup_size,
+                          plan->passes[i].required_subgroup_size);
             }
-            if (plan->passes[i].form == Form::subgroup && tier == Tier::portable && device->caps().subgroup.size_is_true) {
+            if (plan->passes[i].form == Form::subgroup && tier == Tier::portable &&
+                device->caps().subgroup.size_is_true) {
                 EXPECT_TRUE(varying || pipelines[i].spirv_version >= 0x00010600)
                     << "the built-in size may lie without one of them";
             }

@@ -36,31 +36,38 @@ TEST_F(Threads, TwoAtOnce) {
     constexpr int kRounds = 40;
 
     const auto work = [&](std::uint64_t seed) -> std::string {
-        const VkCommandPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                                .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                                .queueFamilyIndex = owned.queue_family()};
+        const VkCommandPoolCreateInfo pool_info{
+            .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+            .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            .queueFamilyIndex = owned.queue_family()};
         VkCommandPool pool = VK_NULL_HANDLE;
-        if (owned.vk().CreateCommandPool(owned.device(), &pool_info, nullptr, &pool) != VK_SUCCESS) return "no pool";
-        const VkCommandBufferAllocateInfo cmd_info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                   .commandPool = pool,
-                                                   .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                                   .commandBufferCount = 1};
+        if (owned.vk().CreateCommandPool(owned.device(), &pool_info, nullptr, &pool) != VK_SUCCESS)
+            return "no pool";
+        const VkCommandBufferAllocateInfo cmd_info{
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+            .commandPool = pool,
+            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            .commandBufferCount = 1};
         VkCommandBuffer cmd = VK_NULL_HANDLE;
-        if (owned.vk().AllocateCommandBuffers(owned.device(), &cmd_info, &cmd) != VK_SUCCESS) return "no buffer";
+        if (owned.vk().AllocateCommandBuffers(owned.device(), &cmd_info, &cmd) != VK_SUCCESS)
+            return "no buffer";
         std::string failure;
         for (int round = 0; round < kRounds && failure.empty(); ++round) {
-            // Every eighth round compiles a plan of its own; the others bind what both threads share.
+            // Every eighth round compiles a plan of its own; the others bind what both threads
+            // share.
             ReduceDesc desc = shared_desc;
             std::optional<vulkan::Executable> executable = *shared_executable;
             if (round % 8 == 0) {
-                desc.op = (seed + static_cast<std::uint64_t>(round)) % 16 == 0 ? Operator::bit_xor : Operator::sum;
+                desc.op = (seed + static_cast<std::uint64_t>(round)) % 16 == 0 ? Operator::bit_xor
+                                                                               : Operator::sum;
                 auto compiled = rig().device().compile(*plan_reduce(rig().caps(), desc));
                 if (!compiled) return compiled.error().message;
                 executable = *compiled;
             }
             const Plan& plan = executable->plan();
             const std::size_t count = 1 + hash(seed, static_cast<std::uint64_t>(round)) % 3000;
-            const Elements data = make_elements(Scalar::u32, desc.op, count, seed + static_cast<std::uint64_t>(round));
+            const Elements data = make_elements(Scalar::u32, desc.op, count,
+                                                seed + static_cast<std::uint64_t>(round));
             UseBuffers use;
             {
                 // OwnedDevice itself is for one thread at a time.
@@ -70,7 +77,8 @@ TEST_F(Threads, TwoAtOnce) {
             }
             const auto binding = executable->bind(use.buffers(plan), count);
             if (!binding) return binding.error().message;
-            const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+            const VkCommandBufferBeginInfo begin{.sType =
+                                                     VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
             if (owned.vk().BeginCommandBuffer(cmd, &begin) != VK_SUCCESS) return "begin";
             binding->record(cmd);
             record_readback_barrier(owned, cmd);

@@ -16,8 +16,9 @@ namespace {
 class Validation : public GpuTest {
 protected:
     static bool any_has(const std::vector<std::string>& messages, const std::string& word) {
-        return std::any_of(messages.begin(), messages.end(),
-                           [&](const std::string& message) { return message.find(word) != std::string::npos; });
+        return std::any_of(messages.begin(), messages.end(), [&](const std::string& message) {
+            return message.find(word) != std::string::npos;
+        });
     }
     static ReduceDesc desc(Addressing addressing) {
         return {.max_count = 4000,
@@ -57,7 +58,8 @@ TEST_F(Validation, SynchronisationIsAwake) {
 TEST_F(Validation, GpuAssistedIsAwake) {
     RigScope assisted(Rig::assisted());
     ASSERT_TRUE(assisted);
-    if (!assisted->caps().device_addresses) GTEST_SKIP() << "its fault is made with device addresses";
+    if (!assisted->caps().device_addresses)
+        GTEST_SKIP() << "its fault is made with device addresses";
     const auto plan = plan_reduce(assisted->caps(), desc(Addressing::device_address));
     ASSERT_TRUE(plan);
     const auto executable = assisted->compile(*plan);

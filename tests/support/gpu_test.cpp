@@ -115,7 +115,8 @@ void expect_kernels_of_tier(const Plan& plan) {
                 if (module.name != pass.kernel) continue;
                 const SpirvFacts facts = scan_spirv(module.words);
                 bool capability = false;
-                for (const std::uint32_t c : facts.capabilities) capability = capability || is_group_capability(c);
+                for (const std::uint32_t c : facts.capabilities)
+                    capability = capability || is_group_capability(c);
                 EXPECT_TRUE(facts.well_formed) << pass.kernel;
                 EXPECT_EQ(capability, !facts.group_operations.empty()) << pass.kernel;
                 found = true;
@@ -125,7 +126,8 @@ void expect_kernels_of_tier(const Plan& plan) {
             has_group_operations[pass.kernel] = has;
         }
         const bool has = has_group_operations[pass.kernel];
-        EXPECT_EQ(has, pass.form == Form::subgroup) << pass.kernel << " is not of form " << to_text(pass.form);
+        EXPECT_EQ(has, pass.form == Form::subgroup)
+            << pass.kernel << " is not of form " << to_text(pass.form);
         if (plan.tier == Tier::barrier) {
             EXPECT_FALSE(has) << pass.kernel << " has subgroup operations in tier barrier";
             EXPECT_EQ(pass.required_subgroup_size, 0u);
@@ -135,7 +137,8 @@ void expect_kernels_of_tier(const Plan& plan) {
         }
         any = any || has;
     }
-    EXPECT_EQ(any, plan.tier != Tier::barrier) << "tier " << to_text(plan.tier) << " without a kernel of its own";
+    EXPECT_EQ(any, plan.tier != Tier::barrier)
+        << "tier " << to_text(plan.tier) << " without a kernel of its own";
 }
 
 void count_dispatch(Tier tier) {
@@ -153,7 +156,8 @@ std::string coverage_summary() {
     const std::string name = test_device_name();
     text << "coverage on " << (name.empty() ? "this device" : name) << ':';
     for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
-        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs" << (tier == Tier::barrier ? "" : ",");
+        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs"
+             << (tier == Tier::barrier ? "" : ",");
     }
     return text.str();
 }
@@ -187,7 +191,8 @@ void GpuTest::TearDown() {
     fail_on_messages(rig().take_messages());
     if (IsSkipped()) return;
     for (const auto& [tier, before] : claimed_) {
-        EXPECT_GT(dispatches_of(tier), before) << "the test claims tier " << to_text(tier) << ", which never ran";
+        EXPECT_GT(dispatches_of(tier), before)
+            << "the test claims tier " << to_text(tier) << ", which never ran";
     }
 }
 

@@ -46,8 +46,8 @@ struct MessageBox {
 // A device and what the library made of it.
 class Rig {
 public:
-    // api_version and leave_out in the options make lesser devices of a good one. Returns null, with a
-    // failure added, where there is no device.
+    // api_version and leave_out in the options make lesser devices of a good one. Returns null,
+    // with a failure added, where there is no device.
     static std::unique_ptr<Rig> create(OwnedDeviceOptions options = validated());
     // The one that most tests share: all that the device has.
     static Rig& shared();
@@ -96,7 +96,8 @@ std::uint64_t dispatches_of(Tier tier);
 std::string coverage_summary();
 
 // Adds a failure for each kind of message, with the first of its kind and how many there were.
-void fail_on_messages(const std::vector<std::string>& messages, const std::string& when = "validation");
+void fail_on_messages(const std::vector<std::string>& messages,
+                      const std::string& when = "validation");
 
 class GpuTest : public ::testing::Test {
 protected:
@@ -115,7 +116,8 @@ private:
 // A rig of a test's own. Its messages are checked when this goes, those of its end included.
 class RigScope {
 public:
-    explicit RigScope(OwnedDeviceOptions options = Rig::validated()) : rig_(Rig::create(std::move(options))) {}
+    explicit RigScope(OwnedDeviceOptions options = Rig::validated())
+        : rig_(Rig::create(std::move(options))) {}
     ~RigScope();
     explicit operator bool() const { return rig_ != nullptr; }
     Rig* operator->() const { return rig_.get(); }

@@ -1,6 +1,6 @@
 // Runs a reduction on a device the way an application does, with all that can be checked around it:
-// poisoned output and scratch, guard bytes on both sides of every buffer, elements past the end that
-// spoil the answer, an input that must stay as it was, and timestamps of every pass.
+// poisoned output and scratch, guard bytes on both sides of every buffer, elements past the end
+// that spoil the answer, an input that must stay as it was, and timestamps of every pass.
 #pragma once
 
 #include <cstddef>

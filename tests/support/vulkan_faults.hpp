@@ -30,7 +30,8 @@ public:
 
     // From the call number `call` on (the first is 1) the function answers `result` instead of
     // calling the driver; `times` limits how often.
-    static void fail(const std::string& function, VkResult result, int call = 1, int times = 1 << 30);
+    static void fail(const std::string& function, VkResult result, int call = 1,
+                     int times = 1 << 30);
 
     // Calls since reset(), failed ones included.
     static int calls(const std::string& function);
@@ -42,8 +43,8 @@ public:
     static std::vector<VkMemoryBarrier> memory_barriers();
     static std::vector<VkDescriptorPool> allocated_from();  // vkAllocateDescriptorSets
 
-    // The user data of the allocators that creating, allocating, destroying and freeing functions were
-    // given; null for a call without an allocator.
+    // The user data of the allocators that creating, allocating, destroying and freeing functions
+    // were given; null for a call without an allocator.
     static std::set<const void*> allocator_owners();
     // Objects made and not destroyed since reset().
     static int live_objects();
