@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "src/core/kernel_catalogue.hpp"
+#include "src/vulkan/kernel_needs.hpp"
 
 namespace lanewise::vulkan::detail {
 
@@ -138,6 +139,12 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
         return refuse(ErrorCode::unsupported, pass,
                       "this build has no kernel {}; the plan is of another version of the library",
                       pass.kernel);
+
+    if (const std::string missing = missing_for_kernel(kernel->words, facts.caps); !missing.empty())
+        return refuse(ErrorCode::unsupported, pass,
+                      "{} needs {}, which is not there or not enabled: plan with the Caps of this "
+                      "device",
+                      pass.kernel, missing);
 
     PassPipeline made;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,7 @@ TEST_F(LyingDevice, GpuAnswersRightlyOrRefuses) {
     if (!gpu) {
         EXPECT_EQ(gpu.error().code, ErrorCode::unsupported) << gpu.error().message;
         EXPECT_FALSE(gpu.error().message.empty());
+        std::printf("refused: %s\n", gpu.error().message.c_str());
         return;
     }
     EXPECT_EQ(gpu->caps().probe, ProbeState::failed);
@@ -126,6 +128,7 @@ TEST_F(LyingDevice, GpuAnswersRightlyOrRefuses) {
         } else {
             EXPECT_EQ(result.error().code, ErrorCode::unsupported) << result.error().message;
             EXPECT_FALSE(result.error().message.empty());
+            std::printf("refused: %s\n", result.error().message.c_str());
         }
     }
 }
