@@ -27,7 +27,7 @@ std::uint32_t uses_of(std::uint64_t count, bool cpu_device) {
 // Odd, for a median that was measured.
 constexpr std::uint32_t kSubmits = 9;
 // A GPU idles at a fraction of its clock and takes its time to leave that.
-constexpr std::chrono::milliseconds kWarmUpOfGpu{200};
+constexpr std::chrono::milliseconds kWarmUpOfGpu{500};
 constexpr std::chrono::milliseconds kWarmUpOfCpu{20};
 // One submit stays well below the watchdogs of desktops.
 constexpr std::chrono::milliseconds kLongSubmit{500};

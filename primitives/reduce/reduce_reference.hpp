@@ -541,6 +541,13 @@ inline bool reduce_matches(const ReduceDesc& desc, std::span<const std::byte> da
                     detail::number(demand.bound, accumulator) + ", got " +
                     detail::value_text(result_value, accumulator));
     }
+    // A value of 4 bytes beside an index of 8 has zeros above it.
+    const std::uint32_t word_bytes = is_arg(desc.op) ? reduce_index_bytes(desc) : bytes;
+    if (result_value == expected_value &&
+        detail::word(result, 0, word_bytes) != detail::word(expected, 0, word_bytes)) {
+        return fail("expected zeros above the value, got " +
+                    detail::hexadecimal(detail::word(result, 0, word_bytes), word_bytes));
+    }
     if (result_value != expected_value) {
         return fail("expected " + detail::value_text(expected_value, accumulator) + ", got " +
                     detail::value_text(result_value, accumulator));

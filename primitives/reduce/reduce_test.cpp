@@ -141,7 +141,7 @@ bool possible(const Caps& caps, const Row& row) {
         (row.op != Operator::sum || is_float(row.types.element) ||
          size_of(row.types.accumulator) != 4 || !caps.int64_atomics))
         return false;
-    // reduce.hpp: see the note on argmin and argmax at ReduceMatrix below.
+    // argmin and argmax take the default accumulator alone.
     if (is_arg(row.op) &&
         size_of(row.types.accumulator) != std::max(4u, size_of(row.types.element)))
         return false;
@@ -284,8 +284,6 @@ std::vector<Row> rows_here() {
 
 class ReduceMatrix : public GpuTest, public ::testing::WithParamInterface<Row> {};
 
-// argmin and argmax are taken with the default accumulator here; that wider ones are refused or
-// right is the business of ReducePlan.ACapableDeviceRunsEverythingInEveryTier.
 TEST_P(ReduceMatrix, AtEverySize) {
     const Row& row = GetParam();
     claim(row.tier);
@@ -346,6 +344,17 @@ protected:
                 SCOPED_TRACE(to_text(strategy));
                 f(tier, strategy);
             }
+        });
+    }
+
+    // The same for sums of u32, which one strategy more can do.
+    template <class F>
+    void for_each_tier_and_sum_strategy(F&& f) {
+        for_each_tier_and_strategy(f);
+        if (!rig().caps().int64_atomics) return;
+        for_each_tier([&](Tier tier) {
+            SCOPED_TRACE(to_text(ReduceStrategy::arrival_sum));
+            f(tier, ReduceStrategy::arrival_sum);
         });
     }
 
@@ -722,7 +731,7 @@ TEST_F(ReduceTest, UnorderedSumsAreRight) {
 TEST_F(ReduceTest, MoreTilesThanADispatchTakes) {
     Caps caps = rig().caps();
     caps.limits.max_groups_x = 7;
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         for (const std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{7 * 128}}) {
             const ReducePolicy policy{.strategy = strategy,
                                       .workgroup_size = 32,
@@ -824,7 +833,7 @@ TEST_F(ReduceTest, FakeLimits) {
 // C1, C2: as many subgroups as a workgroup can have (64 partials of 4 lanes), and one alone.
 TEST_F(ReduceTest, ManySubgroupsAndOne) {
     const std::uint32_t most = rig().caps().limits.max_workgroup_invocations;
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         for (const std::uint32_t workgroup_size : {lanes(), lanes() * 2, 256u, most}) {
             if (workgroup_size > most) continue;
             if (tier == Tier::pinned &&
@@ -875,7 +884,7 @@ TEST_F(ReduceTest, WorkgroupsSmallerThanASubgroup) {
 TEST_F(ReduceTest, TwentySevenItems) {
     std::vector<std::uint32_t> values(27);
     for (std::uint32_t i = 0; i < 27; ++i) values[i] = i + 1;
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         ReduceRunner runner(rig(), {.max_count = 27, .tier = tier, .policy = tiny(strategy)});
         ASSERT_TRUE(runner);
         EXPECT_EQ(value_at<std::uint32_t>(runner.run(bytes_of(values))), 378u);
@@ -884,7 +893,7 @@ TEST_F(ReduceTest, TwentySevenItems) {
 
 // D9: a workgroup with one live item, and all others idle.
 TEST_F(ReduceTest, ATailOfOneItem) {
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         ReduceRunner runner(rig(), {.max_count = 10000, .tier = tier, .policy = tiny(strategy)});
         ASSERT_TRUE(runner);
         for (const std::size_t tiles : {1u, 2u, 5u, 6u, 11u, 20u}) {
@@ -897,7 +906,7 @@ TEST_F(ReduceTest, ATailOfOneItem) {
 // Counts in a buffer: 0, 1, the maximum, and values above it, which count as it.
 TEST_F(ReduceTest, CountsInABuffer) {
     const std::uint64_t max_count = 3000;
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
             if (addressing == Addressing::device_address && !rig().caps().device_addresses)
                 continue;
@@ -1013,11 +1022,15 @@ TEST_F(ReduceTest, SixtyFourBitCarries) {
 // D8: a thousand uses of one binding, each with another answer.
 TEST_F(ReduceTest, AThousandRepeats) {
     const std::size_t count = 32 * 4 * 11 + 3;
-    for_each_tier([&](Tier tier) {
-        const ReduceDesc desc{
-            .max_count = count, .tier = tier, .policy = tiny(ReduceStrategy::last_workgroup)};
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
+        // Those that keep something from one use to the next: it must be left as it was found.
+        if (strategy != ReduceStrategy::last_workgroup && strategy != ReduceStrategy::arrival_sum) {
+            return;
+        }
+        const ReduceDesc desc{.max_count = count, .tier = tier, .policy = tiny(strategy)};
         const auto plan = plan_reduce(rig().caps(), desc);
         ASSERT_TRUE(plan);
+        ASSERT_GT(plan->state_bytes, 0u);
         expect_kernels_of_tier(*plan);
         const auto executable = rig().compile(*plan);
         ASSERT_TRUE(executable);
@@ -1056,11 +1069,10 @@ TEST_F(ReduceTest, AThousandRepeats) {
 
 TEST_F(ReduceTest, ReplaysWithTheCountInABuffer) {
     const std::uint32_t max_count = 2500;
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         ReducePolicy policy = tiny(strategy);
         policy.max_items_per_dispatch = 5 * 128;
-        const ReduceDesc desc{
-            .op = Operator::bit_xor, .max_count = max_count, .tier = tier, .policy = policy};
+        const ReduceDesc desc{.max_count = max_count, .tier = tier, .policy = policy};
         const auto plan = plan_reduce(rig().caps(), desc);
         ASSERT_TRUE(plan);
         const auto executable = rig().compile(*plan);
@@ -1077,7 +1089,7 @@ TEST_F(ReduceTest, ReplaysWithTheCountInABuffer) {
         record_readback_barrier(device, *cmd);
         ASSERT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
         for (const std::uint32_t count : {2500u, 0u, 1u, 641u, 2499u, 0u, 640u, 9999u, 128u}) {
-            const Elements data = make_elements(Scalar::u32, Operator::bit_xor, max_count, count);
+            const Elements data = make_elements(Scalar::u32, Operator::sum, max_count, count);
             ASSERT_TRUE(device.upload(use.input, 0, data.bytes()));
             ASSERT_TRUE(device.upload(use.count, 0, bytes_of(std::vector<std::uint32_t>{count})));
             ASSERT_TRUE(device.submit(*cmd));
@@ -1170,7 +1182,7 @@ TEST_F(ReduceTest, DefaultPolicies) {
 }
 
 TEST_F(ReduceTest, SecondaryCommandBuffers) {
-    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+    for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
         ReduceRunner runner(rig(), {.max_count = 3000, .tier = tier, .policy = tiny(strategy)});
         ASSERT_TRUE(runner);
         const Elements data = make_elements(Scalar::u32, Operator::sum, 2901, 6);

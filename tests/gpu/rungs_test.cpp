@@ -25,10 +25,9 @@ protected:
         for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
             if (!plan_reduce(caps, {.max_count = 1000, .tier = tier})) continue;
             tiers.push_back(tier);
-            for (const ReduceStrategy strategy :
-                 {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                  ReduceStrategy::two_pass}) {
+            for (const ReduceStrategy strategy : sum_strategies(caps)) {
                 for (const Operator op : {Operator::sum, Operator::argmax}) {
+                    if (strategy == ReduceStrategy::arrival_sum && op != Operator::sum) continue;
                     SCOPED_TRACE(
                         fmt::format("{} {} {}", to_text(tier), to_text(strategy), to_text(op)));
                     ReduceRunner runner(rig,

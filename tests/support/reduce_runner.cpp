@@ -264,6 +264,13 @@ void ReduceRunner::expect_right(std::span<const std::byte> data, const RunOption
     if (!result.empty()) expect_matches(data, result);
 }
 
+std::vector<ReduceStrategy> sum_strategies(const Caps& caps) {
+    std::vector<ReduceStrategy> all{ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+                                    ReduceStrategy::two_pass};
+    if (caps.int64_atomics) all.push_back(ReduceStrategy::arrival_sum);
+    return all;
+}
+
 void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
     const VkMemoryBarrier barrier{
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,

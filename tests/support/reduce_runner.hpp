@@ -89,6 +89,9 @@ private:
     GuardedBuffer input_, output_, scratch_, count_;
 };
 
+// The strategies that a sum of u32 can have on a device with these caps.
+std::vector<ReduceStrategy> sum_strategies(const Caps& caps);
+
 // Makes what a reduction wrote visible to the host, and to a copy that reads it back.
 void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd);
 // Between two uses that share buffers, as Binding::record demands it.

@@ -188,6 +188,20 @@ TEST(ReduceMatches, AWrongIndexIsSeen) {
     EXPECT_EQ(why, "expected index 1, got 2 (value 2)");
 }
 
+TEST(ReduceMatches, ValuesBesideIndicesOf64BitsHaveZerosAbove) {
+    const U32 values{4, 2, 2};
+    const ReduceDesc desc{.op = Operator::argmin, .max_count = (std::uint64_t{1} << 32) + 1};
+    std::string why;
+    const auto with_high_word = [](std::uint64_t high) {
+        const std::uint64_t words[] = {high << 32 | 2, 1};
+        const auto bytes = std::as_bytes(std::span(words));
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    EXPECT_TRUE(reduce_matches(desc, bytes_of(values), with_high_word(0), &why)) << why;
+    EXPECT_FALSE(reduce_matches(desc, bytes_of(values), with_high_word(1), &why));
+    EXPECT_NE(why.find("zeros"), std::string::npos) << why;
+}
+
 TEST(ReduceMatches, SumsWithoutRoundingAreExact) {
     F32 values(1000);
     std::iota(values.begin(), values.end(), 1.0f);
