@@ -26,7 +26,8 @@ struct ReducePolicy {
     std::uint32_t vectors = 4;           // 16-byte loads per invocation and tile: 1, 2, 4, 8 or 16
     std::uint32_t max_groups = 1024;     // workgroups of one dispatch of reduce_tiles
     // Items that one dispatch may handle (0: no bound): keeps a dispatch short where a watchdog
-    // ends long ones. More items take more dispatches; only indirect ones have a barrier between them.
+    // ends long ones. More items take more dispatches; only indirect ones have a barrier between
+    // them.
     std::uint64_t max_items_per_dispatch = std::uint64_t{1} << 31;
 
     bool operator==(const ReducePolicy&) const = default;

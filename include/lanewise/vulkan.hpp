@@ -108,11 +108,11 @@ public:
     const Caps& caps() const;
 
     // Runs the self-test: compiles small shaders, submits them to `queue` (of the adopted family,
-    // and used by nobody else meanwhile) and waits. Returns caps() with everything untrue taken out: a device whose subgroups are not
-    // what it says comes back with no subgroup operations, one that loses invocations of large
-    // workgroups with a lower max_workgroup_invocations, and probe_report says why. An error only
-    // where the test itself could not run (device lost, out of memory), or where not even the
-    // smallest workgroups run right (unsupported).
+    // and used by nobody else meanwhile) and waits. Returns caps() with everything untrue taken
+    // out: a device whose subgroups are not what it says comes back with no subgroup operations,
+    // one that loses invocations of large workgroups with a lower max_workgroup_invocations, and
+    // probe_report says why. An error only where the test itself could not run (device lost, out of
+    // memory), or where not even the smallest workgroups run right (unsupported).
     Result<Caps> probe(VkQueue queue) const;
 
     // Makes the pipelines of a plan. Errors: compile_failed with retry_caps, out_of_memory,
@@ -138,8 +138,8 @@ public:
     // alignment, overlap, limits. A binding is for one use in flight at a time: recorded once, its
     // command buffer may be submitted again when the use before has finished; for two uses in
     // flight make two bindings. A binding must outlive the execution of what it recorded. Plans
-    // with state_bytes take them from pages of the device. An empty input (count 0) may be left out.
-    // With device addresses and the count in a buffer, scratch also needs buffer and offset.
+    // with state_bytes take them from pages of the device. An empty input (count 0) may be left
+    // out. With device addresses and the count in a buffer, scratch also needs buffer and offset.
     Result<Binding> bind(const Buffers& buffers, Count count,
                          const BindOptions& options = {}) const;
 

@@ -458,9 +458,8 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     // The last workgroup reduces once more, after a barrier that tells it that it is the last;
     // where one subgroup can hold all partials, that does it without.
     const bool one_subgroup_finishes =
-        tier == Tier::pinned &&
-        partials_bound(plan.share, desc.max_count) <=
-            std::min(policy.workgroup_size, 8 * shape->subgroup_size);
+        tier == Tier::pinned && partials_bound(plan.share, desc.max_count) <=
+                                    std::min(policy.workgroup_size, 8 * shape->subgroup_size);
     if (last_workgroup && !one_subgroup_finishes) tiles.barriers = 2 * shape->barriers + 1;
     plan.passes.push_back(std::move(tiles));
     if (policy.strategy == ReduceStrategy::two_pass) {

@@ -28,8 +28,8 @@ constexpr std::uint64_t operator""_MiB(unsigned long long n) { return n << 20; }
 //   2^24                    19.3             18.1          20.6
 //   2^28                    237.9                          239.4
 // Where a row says last_workgroup, arrival_sum takes its place for the sums that it can do. More
-// workgroups than these gain nothing; fewer lose bandwidth above 2^24. At 2^28, kernels as they are:
-// W 512, 8 vectors, 2048 groups 235.4 us; W 1024, 8, 4096 groups 238.0.
+// workgroups than these gain nothing; fewer lose bandwidth above 2^24. At 2^28, kernels as they
+// are: W 512, 8 vectors, 2048 groups 235.4 us; W 1024, 8, 4096 groups 238.0.
 inline constexpr ReducePolicyRow kGpuReducePolicies[] = {
     {16_KiB, {ReduceStrategy::one_workgroup, 256, 4, 1}},
     {64_KiB, {ReduceStrategy::one_workgroup, 512, 8, 1}},
@@ -52,9 +52,9 @@ inline constexpr ReducePolicyRow kGpuBarrierReducePolicies[] = {
     {~std::uint64_t{0}, {ReduceStrategy::last_workgroup, 512, 8, 2048}},
 };
 
-// CPU drivers run a workgroup as a loop over vectors on one core, and each barrier of it is dear: few
-// workgroups, small ones, with many items each. Seen on lavapipe (Mesa 22.3) and SwiftShader on two
-// cores: against 64 workgroups of 128, these take a half to a tenth of the time.
+// CPU drivers run a workgroup as a loop over vectors on one core, and each barrier of it is dear:
+// few workgroups, small ones, with many items each. Seen on lavapipe (Mesa 22.3) and SwiftShader on
+// two cores: against 64 workgroups of 128, these take a half to a tenth of the time.
 inline constexpr ReducePolicyRow kCpuReducePolicies[] = {
     {256_KiB, {ReduceStrategy::one_workgroup, 64, 16, 1}},
     {~std::uint64_t{0}, {ReduceStrategy::last_workgroup, 64, 16, 8}},

@@ -92,7 +92,7 @@ void expect_kernels_of_tier(const Plan& plan);
 // Counts a run of a tier: only what was counted is covered.
 void count_dispatch(Tier tier);
 std::uint64_t dispatches_of(Tier tier);
-// "coverage on lavapipe8: pinned 812 runs, …".
+// "coverage on lavapipe8: pinned 812 runs, ...".
 std::string coverage_summary();
 
 // Adds a failure for each kind of message, with the first of its kind and how many there were.
