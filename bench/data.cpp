@@ -42,15 +42,11 @@ double hashed_double(std::uint64_t index) {
 
 std::vector<std::byte> hashed_data(Scalar element, std::uint64_t count) {
     switch (element) {
-        case Scalar::f16:
-            return filled<std::uint16_t>(count, hashed_half);
-        case Scalar::f32:
-            return filled<float>(count, hashed_float);
-        case Scalar::f64:
-            return filled<double>(count, hashed_double);
+        case Scalar::f16: return filled<std::uint16_t>(count, hashed_half);
+        case Scalar::f32: return filled<float>(count, hashed_float);
+        case Scalar::f64: return filled<double>(count, hashed_double);
         case Scalar::u64:
-        case Scalar::i64:
-            return filled<std::uint64_t>(count, hashed_64);
+        case Scalar::i64: return filled<std::uint64_t>(count, hashed_64);
         case Scalar::u32:
         case Scalar::i32:
             return filled<std::uint32_t>(
@@ -61,8 +57,7 @@ std::vector<std::byte> hashed_data(Scalar element, std::uint64_t count) {
                 return static_cast<std::uint16_t>(hashed(static_cast<std::uint32_t>(i)));
             });
         case Scalar::u8:
-        case Scalar::i8:
-            break;
+        case Scalar::i8: break;
     }
     return filled<std::uint8_t>(count, [](std::uint64_t i) {
         return static_cast<std::uint8_t>(hashed(static_cast<std::uint32_t>(i)));

@@ -18,31 +18,27 @@ using vulkan::detail::OwnedDeviceOptions;
 
 namespace {
 
-// Uses in one submit. Many, so that what surrounds them (the first stamp, the queue waking up) does
-// not count; CUB's side has the same (bench/peers).
-constexpr std::uint32_t kManyUses = 20;
-constexpr std::uint32_t kFewUses = 3;
-constexpr std::uint64_t kManyUsesUpTo = std::uint64_t{1} << 22;
+// Uses in one submit, so many that what surrounds them (the first stamp, the queue waking up) does
+// not count; CUB's side has the same (bench/peers). CPU drivers have less to wake up.
+std::uint32_t uses_of(std::uint64_t count, bool cpu_device) {
+    if (count <= std::uint64_t{1} << 22) return cpu_device ? 20 : 100;
+    return count <= std::uint64_t{1} << 26 ? 20 : 3;
+}
 // Odd, for a median that was measured.
 constexpr std::uint32_t kSubmits = 9;
 // A GPU idles at a fraction of its clock and takes its time to leave that.
-constexpr std::chrono::milliseconds kWarmUpOfGpu{200};
+constexpr std::chrono::milliseconds kWarmUpOfGpu{500};
 constexpr std::chrono::milliseconds kWarmUpOfCpu{20};
 // One submit stays well below the watchdogs of desktops.
 constexpr std::chrono::milliseconds kLongSubmit{500};
 
 const char* type_name(VkPhysicalDeviceType type) {
     switch (type) {
-        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-            return "discrete";
-        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-            return "integrated";
-        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-            return "virtual";
-        case VK_PHYSICAL_DEVICE_TYPE_CPU:
-            return "cpu";
-        default:
-            return "other";
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+        case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
+        default: return "other";
     }
 }
 
@@ -177,7 +173,7 @@ Machine Session::machine() const {
 Result<Timing> Session::time(const Recorder& record, std::uint64_t count) {
     State& state = *state_;
     Timing timing;
-    timing.uses = count <= kManyUsesUpTo ? kManyUses : kFewUses;
+    timing.uses = uses_of(count, state.caps.cpu_device);
     timing.submits = kSubmits;
     timing.host_clock = state.stamps == VK_NULL_HANDLE;
     if (const auto done = state.record_uses(record, timing.uses); !done) {

@@ -33,8 +33,8 @@ public:
 
     using Recorder = std::function<void(VkCommandBuffer)>;
     // Times what `record` writes, repeated with a barrier after each use, after a warm-up by time:
-    // many uses of up to 2^22 items, few of more. Precondition: a use leaves its buffers as the next
-    // expects them.
+    // many uses of up to 2^22 items, few of more. Precondition: a use leaves its buffers as the
+    // next expects them.
     Result<Timing> time(const Recorder& record, std::uint64_t count);
 
 private:
@@ -44,7 +44,7 @@ private:
 };
 
 struct Request {
-    std::vector<std::uint64_t> sizes;  // items, ascending
+    std::vector<std::uint64_t> sizes;        // items, ascending
     std::vector<std::optional<Tier>> tiers;  // none: the planner's choice
     Scalar element = Scalar::u32;
     Operator op = Operator::sum;

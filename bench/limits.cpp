@@ -46,8 +46,7 @@ public:
         std::uint32_t last_groups = 0;
         for (const std::uint32_t max_groups : kMaxGroups) {
             BenchKernel description{.pass = kernel.pass, .variant = "barrier.none"};
-            description.max_groups =
-                std::min(max_groups, session_.caps().limits.max_groups_x);
+            description.max_groups = std::min(max_groups, session_.caps().limits.max_groups_x);
             const Plan plan = bench_plan(session_.caps(), description, count, bytes);
             const std::uint32_t groups = share_out(plan.share, count).groups;
             if (groups == last_groups) continue;  // a small input: the same launch again
@@ -81,8 +80,8 @@ private:
             return tl::unexpected(done.error());
         }
         if (!std::equal(copied.begin(), copied.end(), data_.begin())) {
-            return tl::unexpected(Error{ErrorCode::bad_argument,
-                                        "the copy differs from what was copied", nullptr});
+            return tl::unexpected(
+                Error{ErrorCode::bad_argument, "the copy differs from what was copied", nullptr});
         }
         return timing;
     }
@@ -98,15 +97,14 @@ private:
 Plan bench_plan(const Caps& caps, const BenchKernel& kernel, std::uint64_t count,
                 std::uint64_t output_bytes) {
     const std::uint64_t input_bytes = count * kItemBytes;
-    const bool by_address =
-        input_bytes > caps.limits.max_storage_range && caps.device_addresses;
+    const bool by_address = input_bytes > caps.limits.max_storage_range && caps.device_addresses;
     Plan plan;
     plan.primitive = "bench";
     plan.summary = fmt::format("{} {}", kernel.pass, kernel.variant);
     plan.tier = kernel.form == Form::barrier ? Tier::barrier : Tier::portable;
     plan.reason = "a kernel that measures";
-    plan.policy = fmt::format("workgroups of {}, tiles of {}", kernel.workgroup_size,
-                              kernel.tile_items);
+    plan.policy =
+        fmt::format("workgroups of {}, tiles of {}", kernel.workgroup_size, kernel.tile_items);
     plan.addressing = by_address ? Addressing::device_address : Addressing::descriptor;
     plan.max_count = count;
     plan.element_bytes = kItemBytes;
@@ -114,16 +112,14 @@ Plan bench_plan(const Caps& caps, const BenchKernel& kernel, std::uint64_t count
     plan.share.max_groups = kernel.max_groups;
     if (kernel.one_tile_per_group) plan.share.max_tiles_per_dispatch = kernel.max_groups;
 
-    const std::uint32_t usages =
-        by_address ? +BufferUsage::device_address : +BufferUsage::storage;
+    const std::uint32_t usages = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
     const std::uint32_t alignment =
         by_address ? 16 : std::max(16u, caps.limits.storage_offset_alignment);
     plan.arguments = {{Role::input, input_bytes, alignment, usages, Access::read},
                       {Role::output, output_bytes, alignment, usages, Access::write}};
     Pass pass;
     pass.name = kernel.pass;
-    pass.kernel =
-        fmt::format("{}.{}.{}", kernel.pass, kernel.variant, to_text(plan.addressing));
+    pass.kernel = fmt::format("{}.{}.{}", kernel.pass, kernel.variant, to_text(plan.addressing));
     pass.form = kernel.form;
     pass.workgroup_size = kernel.workgroup_size;
     pass.constants = {{0, "workgroup_size", kernel.workgroup_size}};
@@ -142,12 +138,9 @@ Result<std::vector<LimitRow>> measure_limits(Session& session,
     std::uint64_t most = 0;
     for (const std::uint64_t size : bytes) {
         LimitRow row;
-        row.bytes = size;
-        if (size == 0 || size % kItemBytes != 0) {
-            row.note = fmt::format("no limits measured at {} bytes, which are no whole words", size);
-        } else {
-            most = std::max(most, size);
-        }
+        row.bytes = whole_words(size);
+        if (row.bytes == 0) row.note = fmt::format("no limits measured at {} bytes", size);
+        most = std::max(most, row.bytes);
         rows.push_back(std::move(row));
     }
     if (most == 0) return rows;

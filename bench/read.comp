@@ -1,7 +1,9 @@
-// Purpose: reads the input and keeps next to nothing: what this machine's memory can do, reads only.
+// Purpose: reads the input and keeps next to nothing: what this machine's memory can do, reads
+//   only.
 // Passes before, after: none.
 // Inputs: input (0), u32. Outputs: output (1): one word per workgroup, the exclusive or of what its
-//   invocation 0 read; the others' loads are kept alive by a write that never happens. Scratch: none.
+//   invocation 0 read; the others' loads are kept alive by a write that never happens.
+// Scratch: none.
 // Needs: nothing.
 // Memory order: none.
 // Tail: whole 16-byte vectors, then single words.

@@ -19,8 +19,15 @@ const Row* find_row(const Section& section, std::uint64_t count, std::optional<T
     return nullptr;
 }
 
-std::optional<double> find_peer(const Report& report, const Section& section,
-                                std::uint64_t count) {
+const LimitRow* find_limit(const Section& section, std::uint64_t count) {
+    const std::uint64_t bytes = whole_words(count * section.element_bytes);
+    for (const LimitRow& row : section.limits) {
+        if (row.bytes == bytes) return &row;
+    }
+    return nullptr;
+}
+
+std::optional<double> find_peer(const Report& report, const Section& section, std::uint64_t count) {
     if (!report.peer) return std::nullopt;
     for (const PeerRow& row : report.peer->rows) {
         if (row.primitive == section.primitive && row.op == section.op &&
@@ -67,7 +74,8 @@ std::string limit_cell(std::uint64_t bytes, const std::optional<Timing>& timing)
 std::string ratio_cell(const std::optional<double>& numerator,
                        const std::optional<double>& denominator) {
     if (!numerator || !denominator || *denominator <= 0.0) return "-";
-    return fmt::format("{:.2f}x", *numerator / *denominator);
+    const double ratio = *numerator / *denominator;
+    return fmt::format("{:.{}f}x", ratio, ratio < 0.1 ? 4 : 2);
 }
 
 // Time, rate, share of the read limit.
@@ -78,8 +86,8 @@ std::string row_cells(const Row* row, const LimitRow* limit) {
         time = microseconds(row->timing->nanoseconds);
         speed = rate(gigabytes_per_second(row->bytes, *row->timing));
         if (limit != nullptr && limit->read) {
-            share = fmt::format("{:.0f}%", 100.0 * limit->read->nanoseconds /
-                                               row->timing->nanoseconds);
+            share =
+                fmt::format("{:.0f}%", 100.0 * limit->read->nanoseconds / row->timing->nanoseconds);
         }
     }
     return fmt::format("{:>11}{:>7}{:>6}", time, speed, share);
@@ -96,9 +104,9 @@ std::vector<std::optional<Tier>> tiers_of(const Section& section) {
 std::string section_table(const Report& report, const Section& section) {
     const auto tiers = tiers_of(section);
     const bool with_ratio = tiers.size() > 1;
-    std::string text = fmt::format("{}: {} of {} into {}; times in us, rates in GB/s\n",
-                                   section.primitive, section.op, section.element,
-                                   section.accumulator);
+    std::string text =
+        fmt::format("{}: {} of {} into {}; times in us, rates in GB/s\n", section.primitive,
+                    section.op, section.element, section.accumulator);
     std::string first = fmt::format("{:>10}{:>16}", "", "limits");
     std::string second = fmt::format("{:>10}{:>8}{:>8}", "n", "read", "copy");
     for (const auto& tier : tiers) {
@@ -123,10 +131,7 @@ std::string section_table(const Report& report, const Section& section) {
     for (const Row& any : section.rows) {
         if (last == any.count) continue;
         last = any.count;
-        const LimitRow* limit = nullptr;
-        for (const LimitRow& candidate : section.limits) {
-            if (candidate.bytes == any.count * section.element_bytes) limit = &candidate;
-        }
+        const LimitRow* limit = find_limit(section, any.count);
         text += fmt::format("{:>10}", count_to_text(any.count));
         if (limit != nullptr) {
             text += fmt::format("{:>8}{:>8}", limit_cell(limit->bytes, limit->read),
@@ -139,8 +144,8 @@ std::string section_table(const Report& report, const Section& section) {
             const Row* row = find_row(section, any.count, tier);
             text += row_cells(row, limit);
             if (row != nullptr && !row->note.empty()) {
-                add_note(fmt::format("{}: {}", tier ? to_text(*tier) : "planner's choice",
-                                     row->note));
+                add_note(
+                    fmt::format("{}: {}", tier ? to_text(*tier) : "planner's choice", row->note));
             }
         }
         if (with_ratio) {
@@ -159,7 +164,8 @@ std::string section_table(const Report& report, const Section& section) {
     text +=
         "read: share of the read limit at that size; above 100% where launches cost more than the "
         "data does.\n";
-    if (with_ratio) text += "subgroup:barrier: how many times faster the better subgroup tier is.\n";
+    if (with_ratio)
+        text += "subgroup:barrier: how many times faster the better subgroup tier is.\n";
     if (report.peer) text += ":ours above 1: our best is faster.\n";
     for (const std::string& note : notes) text += "note: " + note + "\n";
     return text;
@@ -169,6 +175,15 @@ std::string section_table(const Report& report, const Section& section) {
 
 double gigabytes_per_second(std::uint64_t bytes, const Timing& timing) {
     return timing.nanoseconds > 0.0 ? static_cast<double>(bytes) / timing.nanoseconds : 0.0;
+}
+
+std::uint64_t whole_words(std::uint64_t bytes) { return bytes / 4 * 4; }
+
+bool Report::any_timing() const {
+    return std::ranges::any_of(sections, [](const Section& section) {
+        return std::ranges::any_of(section.rows,
+                                   [](const Row& row) { return row.timing.has_value(); });
+    });
 }
 
 bool Report::all_right() const {
@@ -186,13 +201,14 @@ std::string count_to_text(std::uint64_t count) {
 
 std::string machine_to_text(const Machine& machine) {
     const SubgroupCaps& subgroup = machine.caps.subgroup;
-    return fmt::format(
-        "{} ({}), {}, Vulkan {}.{}, subgroups of {}, {}\n", machine.device, machine.type,
-        machine.caps.driver, machine.caps.api_version_major, machine.caps.api_version_minor,
-        subgroup.min_size == subgroup.max_size
-            ? fmt::format("{}", subgroup.size)
-            : fmt::format("{} ({} to {})", subgroup.size, subgroup.min_size, subgroup.max_size),
-        machine.date);
+    std::string sizes = fmt::format("subgroups of {}", subgroup.size);
+    if (subgroup.min_size != subgroup.max_size) {
+        sizes += fmt::format(" ({} to {})", subgroup.min_size, subgroup.max_size);
+    }
+    if (subgroup.operations == 0) sizes = "no usable subgroups";
+    return fmt::format("{} ({}), {}, Vulkan {}.{}, {}, {}\n", machine.device, machine.type,
+                       machine.caps.driver, machine.caps.api_version_major,
+                       machine.caps.api_version_minor, sizes, machine.date);
 }
 
 std::string to_table(const Report& report) {
@@ -215,8 +231,8 @@ Json to_json(const Machine& machine) {
             {"type", machine.type},
             {"driver", machine.caps.driver},
             {"api", to_text(machine.caps.api)},
-            {"api_version", fmt::format("{}.{}", machine.caps.api_version_major,
-                                        machine.caps.api_version_minor)},
+            {"api_version",
+             fmt::format("{}.{}", machine.caps.api_version_major, machine.caps.api_version_minor)},
             {"date", machine.date},
             {"caps", Json::parse(caps_to_json(machine.caps))}};
 }
@@ -262,16 +278,17 @@ std::string to_json(const Report& report) {
                 item["addressing"] = to_text(row.plan->addressing);
                 item["passes"] = Json::array();
                 for (const Pass& pass : row.plan->passes) {
+                    if (pass.when == When::count_in_buffer) continue;  // the count is a number
                     item["passes"].push_back({{"name", pass.name}, {"kernel", pass.kernel}});
                 }
             }
             if (row.timing) {
                 item.update(to_json(*row.timing));
                 item["gigabytes_per_second"] = gigabytes_per_second(row.bytes, *row.timing);
-                for (const LimitRow& limit : section.limits) {
-                    if (limit.bytes != row.count * section.element_bytes || !limit.read) continue;
+                const LimitRow* limit = find_limit(section, row.count);
+                if (limit != nullptr && limit->read) {
                     item["share_of_read_limit"] =
-                        limit.read->nanoseconds / row.timing->nanoseconds;
+                        limit->read->nanoseconds / row.timing->nanoseconds;
                 }
             }
             item["verified"] = row.timing.has_value();
@@ -289,8 +306,8 @@ std::string to_json(const Report& report) {
 
 Result<Peer> peer_from_json(std::string_view text) {
     auto bad = [](std::string_view what) {
-        return tl::unexpected(Error{ErrorCode::bad_argument,
-                                    fmt::format("not a peer's results: {}", what), nullptr});
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument, fmt::format("not a peer's results: {}", what), nullptr});
     };
     const Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded() || !json.is_object()) return bad("it is no JSON object");
@@ -300,9 +317,9 @@ Result<Peer> peer_from_json(std::string_view text) {
     for (const Json& item : json["rows"]) {
         if (!item.is_object()) return bad("a row is not an object");
         PeerRow row;
-        for (const auto& [key, target] : {std::pair{"primitive", &row.primitive},
-                                          std::pair{"op", &row.op},
-                                          std::pair{"element", &row.element}}) {
+        for (const auto& [key, target] :
+             {std::pair{"primitive", &row.primitive}, std::pair{"op", &row.op},
+              std::pair{"element", &row.element}}) {
             if (!item.contains(key) || !item[key].is_string()) {
                 return bad(fmt::format("a row's '{}' is not a string", key));
             }

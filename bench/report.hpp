@@ -23,6 +23,9 @@ struct Timing {
     bool host_clock = false;  // the device has no timestamps: submits and waits count, too
 };
 
+// Limits are measured in 32-bit words: of the bytes of an input, those in whole words.
+std::uint64_t whole_words(std::uint64_t bytes);
+
 double gigabytes_per_second(std::uint64_t bytes, const Timing& timing);
 
 struct Machine {
@@ -34,7 +37,7 @@ struct Machine {
 
 // The machine's limits at one size, measured in the same run.
 struct LimitRow {
-    std::uint64_t bytes = 0;  // of the input
+    std::uint64_t bytes = 0;  // of the input, in whole words
     std::optional<Timing> read;
     std::optional<Timing> copy;  // moves 2 x bytes
     std::string note;            // why one of them is missing
@@ -42,8 +45,8 @@ struct LimitRow {
 
 struct Row {
     std::uint64_t count = 0;
-    std::uint64_t bytes = 0;  // that the algorithm has to move, at least
-    std::optional<Tier> tier; // asked for; none: the planner's choice
+    std::uint64_t bytes = 0;   // that the algorithm has to move, at least
+    std::optional<Tier> tier;  // asked for; none: the planner's choice
     std::optional<Plan> plan;
     std::optional<Timing> timing;  // only of verified results
     bool wrong = false;
@@ -82,7 +85,8 @@ struct Report {
     std::vector<Section> sections;
     std::optional<Peer> peer;
 
-    bool all_right() const;  // no row is wrong
+    bool all_right() const;   // no row is wrong
+    bool any_timing() const;  // something ran
 };
 
 // "2^20", or the number where it is no power of two.

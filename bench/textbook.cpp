@@ -78,11 +78,9 @@ public:
                            .barriers = row.barriers};
         kernel.max_groups = std::min(kMaxGroups, session_.caps().limits.max_groups_x);
         const std::uint64_t groups = (count_ + kernel.tile_items - 1) / kernel.tile_items;
-        const Plan plan =
-            bench_plan(session_.caps(), kernel, count_, groups * sizeof(float));
+        const Plan plan = bench_plan(session_.caps(), kernel, count_, groups * sizeof(float));
         row.kernel = plan.passes.front().kernel;
-        constexpr std::uint32_t kNeeds =
-            SubgroupOperation::basic | SubgroupOperation::arithmetic;
+        constexpr std::uint32_t kNeeds = SubgroupOperation::basic | SubgroupOperation::arithmetic;
         if (!tree && (session_.caps().subgroup.operations & kNeeds) != kNeeds) {
             row.note = "this device has no subgroup sums";
             return row;
@@ -90,10 +88,9 @@ public:
 
         auto executable = session_.device().compile(plan);
         if (!executable) return tl::unexpected(executable.error());
-        auto binding =
-            executable->bind({.input = input_.range(),
-                              .output = partials_.range(0, groups * sizeof(float))},
-                             count_);
+        auto binding = executable->bind(
+            {.input = input_.range(), .output = partials_.range(0, groups * sizeof(float))},
+            count_);
         if (!binding) return tl::unexpected(binding.error());
         const auto poisoned = session_.owned().run([&](VkCommandBuffer commands) {
             session_.owned().vk().CmdFillBuffer(commands, partials_.get(), 0, VK_WHOLE_SIZE,
@@ -130,8 +127,8 @@ private:
             for (std::uint64_t i = group * tile_items; i < end; ++i) expected += values_[i];
             if (partials[group] == expected) continue;
             row.wrong = true;
-            row.note = fmt::format("workgroup {}: expected {}, got {}", group, expected,
-                                   partials[group]);
+            row.note =
+                fmt::format("workgroup {}: expected {}, got {}", group, expected, partials[group]);
             return {};
         }
         return {};
@@ -217,9 +214,9 @@ std::string to_table(const Textbook& textbook) {
             ratio ? fmt::format("{:.2f}x", *ratio) : "-", row.barriers, row.workgroup_memory);
     }
     if (limit != nullptr && limit->read) {
-        text += fmt::format("{:>10}{:>8}{:>11.2f}{:>9.2f}\n", "read limit", "",
-                            limit->read->nanoseconds / 1e3,
-                            gigabytes_per_second(bytes, *limit->read));
+        text +=
+            fmt::format("{:>10}{:>8}{:>11.2f}{:>9.2f}\n", "read limit", "",
+                        limit->read->nanoseconds / 1e3, gigabytes_per_second(bytes, *limit->read));
     }
     if (limit != nullptr && !limit->note.empty()) text += "note: " + limit->note + "\n";
     text +=
@@ -251,8 +248,7 @@ std::string to_json(const Textbook& textbook) {
             item.update(to_json(*row.timing));
             item["gigabytes_per_second"] = gigabytes_per_second(bytes, *row.timing);
             if (limit != nullptr && limit->read) {
-                item["share_of_read_limit"] =
-                    limit->read->nanoseconds / row.timing->nanoseconds;
+                item["share_of_read_limit"] = limit->read->nanoseconds / row.timing->nanoseconds;
             }
             if (const auto ratio = speed_up(find(textbook, Form::barrier, 1), &row)) {
                 item["speed_up"] = *ratio;

@@ -14,7 +14,7 @@ namespace lanewise::bench {
 struct TextbookRow {
     std::string kernel;  // catalogue name
     Form form = Form::barrier;
-    std::uint32_t items = 1;  // per invocation
+    std::uint32_t items = 1;             // per invocation
     std::uint32_t barriers = 0;          // control barriers that an invocation meets
     std::uint32_t workgroup_memory = 0;  // bytes
     std::optional<Timing> timing;        // only of verified results

@@ -136,8 +136,8 @@ Status run_textbook(const BenchOptions& options, bench::Session& session, std::u
         session, count, [&](const std::string& text) { progress.show(text); });
     progress.show("");
     if (!textbook) return fail(textbook.error());
-    const Status status = publish(options, textbook->machine, "textbook", to_table(*textbook),
-                                  to_json(*textbook));
+    const Status status =
+        publish(options, textbook->machine, "textbook", to_table(*textbook), to_json(*textbook));
     if (!textbook->all_right()) return fail(Status::failed, "a kernel gave a wrong result");
     return status;
 }
@@ -169,7 +169,8 @@ Status run_bench(const BenchOptions& options) {
     }
     Progress progress(options.quiet);
     if (options.textbook) {
-        if (request.sizes.back() == 0) return fail(Status::usage, "--textbook needs items: --sizes 2^20");
+        if (request.sizes.back() == 0)
+            return fail(Status::usage, "--textbook needs items: --sizes 2^20");
         return run_textbook(options, *session, request.sizes.back(), progress);
     }
 
@@ -177,22 +178,23 @@ Status run_bench(const BenchOptions& options) {
     report.machine = session->machine();
     report.peer = std::move(peer);
     for (const bench::Primitive* primitive : bench::primitives()) {
-        const bool wanted = options.primitives.empty() ||
-                            std::ranges::find(options.primitives, primitive->name) !=
-                                options.primitives.end();
+        const bool wanted =
+            options.primitives.empty() ||
+            std::ranges::find(options.primitives, primitive->name) != options.primitives.end();
         if (!wanted) continue;
-        auto section = bench::measure(*session, *primitive, request, [&](const std::string& text) {
-            progress.show(text);
-        });
+        auto section = bench::measure(*session, *primitive, request,
+                                      [&](const std::string& text) { progress.show(text); });
         progress.show("");
         if (!section) return fail(section.error());
         report.sections.push_back(std::move(*section));
     }
-    const Status status =
-        publish(options, report.machine,
-                fmt::format("{}_{}_{}", fmt::join(options.primitives, "-"), options.op,
-                            options.element),
-                to_table(report), to_json(report));
+    if (report.all_right() && !report.any_timing()) {
+        return fail(Status::usage, report.sections.front().rows.front().note);
+    }
+    const Status status = publish(
+        options, report.machine,
+        fmt::format("{}_{}_{}", fmt::join(options.primitives, "-"), options.op, options.element),
+        to_table(report), to_json(report));
     if (!report.all_right()) return fail(Status::failed, "a result was wrong; its row says which");
     return status;
 }
@@ -204,7 +206,8 @@ void add_bench(CLI::App& app, Action& action) {
     CLI::App* verb = app.add_subcommand(
         "bench", "how fast primitives are, every result verified, beside this machine's limits");
     std::vector<std::string> names;
-    for (const bench::Primitive* primitive : bench::primitives()) names.emplace_back(primitive->name);
+    for (const bench::Primitive* primitive : bench::primitives())
+        names.emplace_back(primitive->name);
     verb->add_option("PRIMITIVE", options->primitives,
                      fmt::format("which to run: {} (default: all)", fmt::join(names, ", ")))
         ->check(one_of(names));

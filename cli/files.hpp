@@ -25,8 +25,8 @@ Result<OpenedFile> open_regular_file(const std::filesystem::path& path);
 // For settings and descriptions: at most 16 MiB.
 Result<std::string> read_text_file(const std::filesystem::path& path);
 
-// Writes the pieces, one after the other, to a file beside `path`, then renames it: `path` holds the
-// old contents or the new. What is no regular file (/dev/stdout) is written directly. Symbolic
+// Writes the pieces, one after the other, to a file beside `path`, then renames it: `path` holds
+// the old contents or the new. What is no regular file (/dev/stdout) is written directly. Symbolic
 // links are followed.
 Result<void> write_whole_file(const std::filesystem::path& path,
                               std::initializer_list<std::span<const std::byte>> pieces);

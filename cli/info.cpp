@@ -74,10 +74,10 @@ void print_subgroups(const SubgroupCaps& subgroup) {
         print("  subgroups      none\n");
         return;
     }
-    print(fmt::format("  subgroup size  {} reported, {} to {} possible; the shader's built-in {}\n",
-                      subgroup.size, subgroup.min_size, subgroup.max_size,
-                      subgroup.size_is_true ? "is the true one"
-                                            : "repeats the reported one, true or not"));
+    print(fmt::format(
+        "  subgroup size  {} reported, {} to {} possible; the shader's built-in {}\n",
+        subgroup.size, subgroup.min_size, subgroup.max_size,
+        subgroup.size_is_true ? "is the true one" : "repeats the reported one, true or not"));
     print(fmt::format("  required size  {}\n",
                       subgroup.required_size_stages == 0
                           ? "cannot be required"
@@ -121,9 +121,9 @@ void print_device(const GpuInfo& info, const Caps& caps) {
                       yes_no(caps.int64_atomics)));
     print(fmt::format("  progress       {} (a waiting workgroup lets others run)\n",
                       to_text(caps.forward_progress)));
-    print(fmt::format("  timestamps     {}\n",
-                      caps.timestamps ? fmt::format("every {} ns", caps.timestamp_period_ns)
-                                      : "none"));
+    print(fmt::format(
+        "  timestamps     {}\n",
+        caps.timestamps ? fmt::format("every {} ns", caps.timestamp_period_ns) : "none"));
     print("  tiers\n");
     for (const PrimitiveAnswer& answer : ask_planners(caps)) {
         print(fmt::format("    {:<12} {}\n", answer.primitive,
@@ -217,8 +217,9 @@ void add_info(CLI::App& app, Action& action) {
     auto options = std::make_shared<InfoOptions>();
     CLI::App* verb = app.add_subcommand(
         "info", "the devices here, their subgroups, and the tier each primitive takes");
-    CLI::Option* caps = verb->add_flag("--caps-json", options->caps_json,
-                                       "print one device's capabilities, for `lanewise plan --caps`");
+    CLI::Option* caps =
+        verb->add_flag("--caps-json", options->caps_json,
+                       "print one device's capabilities, for `lanewise plan --caps`");
     add_api_option(*verb, *options);
     add_device_option(*verb, *options);
     add_json_option(*verb, *options);

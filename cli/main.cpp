@@ -40,8 +40,7 @@ Status run(int argc, char** argv) {
              chosen = chosen[0]->get_subcommands()) {
             verb += chosen[0]->get_name() + " ";
         }
-        return fail(Status::usage,
-                    fmt::format("{}; see lanewise {}--help", error.what(), verb));
+        return fail(Status::usage, fmt::format("{}; see lanewise {}--help", error.what(), verb));
     }
     if (!action) return fail(Status::usage, "a verb is missing; see lanewise --help");
     const Status status = action();

@@ -212,8 +212,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64
     std::uint64_t length = byte_at(8) | byte_at(9) << 8;
     if (major > 1) length |= byte_at(10) << 16 | byte_at(11) << 24;
     if (length > kNpyMaxHeader - prefix) {
-        return bad(fmt::format("its header has {} bytes, more than any array of one dimension needs",
-                               length));
+        return bad(fmt::format(
+            "its header has {} bytes, more than any array of one dimension needs", length));
     }
     if (length > text.size() - prefix || prefix + length > file_bytes)
         return bad("it is truncated inside its header");
@@ -230,9 +230,10 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64
                         header->count, element_bytes, available));
     }
     if (header->count * element_bytes < available) {
-        return bad(fmt::format("{} bytes follow its last element; it is damaged, or several arrays "
-                               "in one file",
-                               available - header->count * element_bytes));
+        return bad(
+            fmt::format("{} bytes follow its last element; it is damaged, or several arrays "
+                        "in one file",
+                        available - header->count * element_bytes));
     }
     return header;
 }
@@ -257,9 +258,9 @@ Result<NpyArray> read_npy(const std::filesystem::path& path) {
     try {
         array.data.resize(static_cast<std::size_t>(file_bytes - header->data_offset));
     } catch (const std::exception&) {
-        return tl::unexpected(
-            Error{ErrorCode::out_of_memory,
-                  fmt::format("{}: no memory for its {} bytes", path.string(), file_bytes), nullptr});
+        return tl::unexpected(Error{
+            ErrorCode::out_of_memory,
+            fmt::format("{}: no memory for its {} bytes", path.string(), file_bytes), nullptr});
     }
     file.seekg(static_cast<std::streamoff>(header->data_offset));
     file.read(reinterpret_cast<char*>(array.data.data()),

@@ -54,12 +54,10 @@ Status status_of(ErrorCode code) {
         case ErrorCode::bad_argument:
         case ErrorCode::unsupported:
         case ErrorCode::limit_exceeded:
-        case ErrorCode::io:
-            return Status::usage;
+        case ErrorCode::io: return Status::usage;
         case ErrorCode::out_of_memory:
         case ErrorCode::device_lost:
-        case ErrorCode::compile_failed:
-            break;
+        case ErrorCode::compile_failed: break;
     }
     return Status::failed;
 }
@@ -139,9 +137,9 @@ void add_device_option(CLI::App& verb, CommonOptions& options) {
 void add_tier_option(CLI::App& verb, CommonOptions& options, bool with_all) {
     std::vector<std::string> words{"auto", "pinned", "portable", "barrier"};
     if (with_all) words.emplace_back("all");
-    verb.add_option("--tier", options.tier,
-                    fmt::format("{} (default: LANEWISE_TIER, else {})", words_text(words),
-                                options.tier))
+    verb.add_option(
+            "--tier", options.tier,
+            fmt::format("{} (default: LANEWISE_TIER, else {})", words_text(words), options.tier))
         ->envname("LANEWISE_TIER")
         ->check(one_of(std::move(words)));
 }
@@ -192,28 +190,17 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 std::string scalar_to_text(Scalar scalar, std::span<const std::byte> bytes) {
     static_assert(std::endian::native == std::endian::little);
     switch (scalar) {
-        case Scalar::u8:
-            return fmt::format("{}", load<std::uint8_t>(bytes));
-        case Scalar::i8:
-            return fmt::format("{}", load<std::int8_t>(bytes));
-        case Scalar::u16:
-            return fmt::format("{}", load<std::uint16_t>(bytes));
-        case Scalar::i16:
-            return fmt::format("{}", load<std::int16_t>(bytes));
-        case Scalar::f16:
-            return float_text(half_to_double(load<std::uint16_t>(bytes)));
-        case Scalar::u32:
-            return fmt::format("{}", load<std::uint32_t>(bytes));
-        case Scalar::i32:
-            return fmt::format("{}", load<std::int32_t>(bytes));
-        case Scalar::f32:
-            return float_text(load<float>(bytes));
-        case Scalar::u64:
-            return fmt::format("{}", load<std::uint64_t>(bytes));
-        case Scalar::i64:
-            return fmt::format("{}", load<std::int64_t>(bytes));
-        case Scalar::f64:
-            return float_text(load<double>(bytes));
+        case Scalar::u8: return fmt::format("{}", load<std::uint8_t>(bytes));
+        case Scalar::i8: return fmt::format("{}", load<std::int8_t>(bytes));
+        case Scalar::u16: return fmt::format("{}", load<std::uint16_t>(bytes));
+        case Scalar::i16: return fmt::format("{}", load<std::int16_t>(bytes));
+        case Scalar::f16: return float_text(half_to_double(load<std::uint16_t>(bytes)));
+        case Scalar::u32: return fmt::format("{}", load<std::uint32_t>(bytes));
+        case Scalar::i32: return fmt::format("{}", load<std::int32_t>(bytes));
+        case Scalar::f32: return float_text(load<float>(bytes));
+        case Scalar::u64: return fmt::format("{}", load<std::uint64_t>(bytes));
+        case Scalar::i64: return fmt::format("{}", load<std::int64_t>(bytes));
+        case Scalar::f64: return float_text(load<double>(bytes));
     }
     return "";
 }

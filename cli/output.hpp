@@ -33,8 +33,8 @@ Status status_of(ErrorCode code);
 Status fail(Status status, std::string_view message);
 Status fail(const Error& error);
 
-void print(std::string_view text);       // to standard output
-void print_json(const Json& value);      // to standard output, two-space indented, ASCII
+void print(std::string_view text);             // to standard output
+void print_json(const Json& value);            // to standard output, two-space indented, ASCII
 void note(bool quiet, std::string_view text);  // a line to standard error
 // False when standard output could not take everything (a full disk, a closed pipe).
 bool flush_output();

@@ -35,9 +35,9 @@ Result<Caps> caps_of(const PlanOptions& options) {
     if (!text) return tl::unexpected(text.error());
     auto caps = caps_from_json(*text);
     if (!caps) {
-        return tl::unexpected(
-            Error{ErrorCode::bad_argument,
-                  fmt::format("{}: {}", options.caps_file, caps.error().message), nullptr});
+        return tl::unexpected(Error{ErrorCode::bad_argument,
+                                    fmt::format("{}: {}", options.caps_file, caps.error().message),
+                                    nullptr});
     }
     return caps;
 }
@@ -60,8 +60,8 @@ Result<Plan> plan_of(const Caps& caps, const PlanOptions& options) {
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
 std::uint32_t newest_spirv(const Caps& caps) {
-    const bool has_1_6 = caps.api_version_major > 1 ||
-                         (caps.api_version_major == 1 && caps.api_version_minor >= 3);
+    const bool has_1_6 =
+        caps.api_version_major > 1 || (caps.api_version_major == 1 && caps.api_version_minor >= 3);
     return has_1_6 ? 0x00010600 : 0x00010300;
 }
 
@@ -86,16 +86,17 @@ Status emit_spirv(const Caps& caps, const Plan& plan, const PlanOptions& options
     }
     const auto written = write_whole_file(options.output, {std::as_bytes(module->words)});
     if (!written) return fail(Status::failed, written.error().message);
-    note(options.quiet, fmt::format("lanewise: wrote {} ({} bytes of SPIR-V {}.{}) to {}",
-                                    chosen->kernel, module->words.size_bytes(),
-                                    module->spirv_version >> 16 & 0xff,
-                                    module->spirv_version >> 8 & 0xff, options.output));
+    note(options.quiet,
+         fmt::format("lanewise: wrote {} ({} bytes of SPIR-V {}.{}) to {}", chosen->kernel,
+                     module->words.size_bytes(), module->spirv_version >> 16 & 0xff,
+                     module->spirv_version >> 8 & 0xff, options.output));
     return Status::good;
 }
 
 Status run_plan(const PlanOptions& options) {
     if (options.emit.empty() != options.output.empty()) {
-        return fail(Status::usage, "--emit and -o go together: give both, or none to print the plan");
+        return fail(Status::usage,
+                    "--emit and -o go together: give both, or none to print the plan");
     }
     if (!options.pass.empty() && options.emit.empty()) {
         return fail(Status::usage, "--pass chooses what --emit writes: give --emit spirv, too");
@@ -140,8 +141,9 @@ void add_plan(CLI::App& app, Action& action) {
     reduce->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
         ->check(CLI::Validator(
             [](std::string& text) {
-                return parse_count(text) ? std::string()
-                                         : "'" + text + "' is no number of items, nor a power as 2^20";
+                return parse_count(text)
+                           ? std::string()
+                           : "'" + text + "' is no number of items, nor a power as 2^20";
             },
             "", ""))
         ->capture_default_str();

@@ -30,8 +30,8 @@ Value value_of(const ReduceResult& result, Operator op, std::uint64_t count) {
     const std::size_t half = result.bytes.size() / 2;
     value.index = 0;
     for (std::size_t byte = 0; byte < half; ++byte) {
-        value.index = *value.index |
-                      std::to_integer<std::uint64_t>(result.bytes[half + byte]) << (8 * byte);
+        value.index = *value.index | std::to_integer<std::uint64_t>(result.bytes[half + byte])
+                                         << (8 * byte);
     }
     return value;
 }
@@ -81,9 +81,9 @@ Status run_reduce(const ReduceOptions& options) {
     }
 
     std::string why;
-    const bool wrong = options.verify &&
-                       !reduce_matches(desc, array->data, result->bytes, &why,
-                                       reduce_depth(result->report.plan, array->count));
+    const bool wrong =
+        options.verify && !reduce_matches(desc, array->data, result->bytes, &why,
+                                          reduce_depth(result->report.plan, array->count));
     const Value value = value_of(*result, desc.op, array->count);
     if (options.json) {
         Json json = report_json(*gpu, desc, *array, *result, value);
@@ -95,9 +95,8 @@ Status run_reduce(const ReduceOptions& options) {
         print(scalar_to_text(result->accumulator, value.value) + "\n");
     }
     if (wrong) {
-        return fail(Status::failed,
-                    fmt::format("wrong result on {}, tier {}: {}", gpu->info().name,
-                                to_text(result->report.plan.tier), why));
+        return fail(Status::failed, fmt::format("wrong result on {}, tier {}: {}", gpu->info().name,
+                                                to_text(result->report.plan.tier), why));
     }
     if (options.verify) {
         note(options.quiet, fmt::format("lanewise: verified: {} of {} {} on {}, tier {}",

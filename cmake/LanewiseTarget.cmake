@@ -17,9 +17,10 @@ function(lanewise_target_defaults target)
     endif()
     # src/ is included from the root, as "src/core/...".
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-    # fmt and JSON are used inside and headers only, so that an installed library needs neither.
+    # Used inside only. As headers alone, they leave no trace in an installed library.
     target_link_libraries(${target} PRIVATE
-        $<BUILD_INTERFACE:fmt::fmt-header-only> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+        $<IF:$<BOOL:${LANEWISE_FMT_HEADER_ONLY}>,$<BUILD_INTERFACE:fmt::fmt-header-only>,fmt::fmt>
+        $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     # Vulkan's structures are filled by name, the rest of them zero: no warning for that. -Wrestrict
     # cries wolf on "x" + string in GCC 12 (its bug 105651).
     target_compile_options(${target} PRIVATE
@@ -31,6 +32,11 @@ function(lanewise_target_defaults target)
         target_compile_options(${target} PRIVATE
             -fsanitize=${LANEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PRIVATE -fsanitize=${LANEWISE_SANITIZE})
+        get_target_property(type ${target} TYPE)
+        if(type STREQUAL EXECUTABLE)
+            target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/keep_drivers_loaded.cpp)
+            target_link_options(${target} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
+        endif()
     endif()
 endfunction()
 

@@ -34,13 +34,14 @@ int main() {
     example::Application app;
 
     // Lanewise from here on.
-    const auto lane = must(lanewise::vulkan::Device::adopt({.instance = app.instance,
-                                                            .physical_device = app.physical_device,
-                                                            .device = app.device,
-                                                            .queue_family = app.queue_family,
-                                                            .api_version = app.api_version,
-                                                            .enabled_features = &app.features,
-                                                            .get_instance_proc_addr = vkGetInstanceProcAddr}));
+    const auto lane =
+        must(lanewise::vulkan::Device::adopt({.instance = app.instance,
+                                              .physical_device = app.physical_device,
+                                              .device = app.device,
+                                              .queue_family = app.queue_family,
+                                              .api_version = app.api_version,
+                                              .enabled_features = &app.features,
+                                              .get_instance_proc_addr = vkGetInstanceProcAddr}));
     const auto plan = must(lanewise::plan_reduce(lane.caps(), {.max_count = kCount}));
     const auto input = make_buffer_for(app, plan, lanewise::Role::input);
     const auto output = make_buffer_for(app, plan, lanewise::Role::output);
@@ -55,7 +56,7 @@ int main() {
     // To here.
 
     const std::uint32_t result = *static_cast<const std::uint32_t*>(output.data);
-    std::printf("%s, tier %s: the sum of %u threes is %u\n", app.device_name, to_text(plan.tier), kCount,
-                result);
+    std::printf("%s, tier %s: the sum of %u threes is %u\n", app.device_name, to_text(plan.tier),
+                kCount, result);
     return result == 3 * kCount ? 0 : 1;
 }

@@ -5,8 +5,7 @@
 #   examples/demo.sh build/release        (or: ./dev demo)
 #
 # The data: ETOPO5, the relief of the Earth, 9.3 million heights in metres, from Debian's package
-# ferret-datasets: where that is installed, else taken out of it into build/demo-data. Elsewhere set
-# LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf.
+# ferret-datasets, which ./dev installs; elsewhere set LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,7 +19,7 @@ if [ ! -x "$tool" ]; then
     exit 2
 fi
 
-# Prints the path of etopo5.cdf, taking it out of Debian's package where that is not installed.
+# Prints the path of etopo5.cdf.
 find_relief() {
     if [ -n "${LANEWISE_DEMO_RELIEF-}" ]; then
         printf '%s\n' "$LANEWISE_DEMO_RELIEF"
@@ -30,25 +29,8 @@ find_relief() {
         printf '%s\n' $installed
         return
     fi
-    if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
-        printf 'demo: the data is in the Debian package ferret-datasets; elsewhere set LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf\n' >&2
-        return 2
-    fi
-    if [ ! -r $data/etopo5.cdf ]; then
-        printf 'demo: fetching the Debian package ferret-datasets (28 MB)\n' >&2
-        rm -rf $data/package
-        mkdir -p $data/package
-        if ! (cd $data/package && apt-get -q download ferret-datasets) >$data/package/log 2>&1; then
-            cat $data/package/log >&2
-            printf 'demo: ferret-datasets could not be fetched: run apt-get update, or install it\n' >&2
-            return 2
-        fi
-        dpkg-deb --fsys-tarfile $data/package/ferret-datasets_*.deb |
-            tar -x -C $data/package ".$installed"
-        mv "$data/package$installed" $data/etopo5.cdf
-        rm -rf $data/package
-    fi
-    printf '%s\n' $data/etopo5.cdf
+    printf 'demo: the data is in the Debian package ferret-datasets; elsewhere set LANEWISE_DEMO_RELIEF to a copy of etopo5.cdf\n' >&2
+    return 2
 }
 
 converter=examples/relief_to_npy.py

@@ -116,8 +116,8 @@ public:
 
 private:
     void make_instance() {
-        api_version = volkGetInstanceVersion() < VK_API_VERSION_1_3 ? VK_API_VERSION_1_1
-                                                                    : VK_API_VERSION_1_3;
+        api_version =
+            volkGetInstanceVersion() < VK_API_VERSION_1_3 ? VK_API_VERSION_1_1 : VK_API_VERSION_1_3;
         const VkApplicationInfo application{
             .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
             .pApplicationName = "02_adopt_volk",

@@ -52,14 +52,14 @@ struct SubgroupCaps {
     std::uint32_t operations = 0;  // SubgroupOperation bits; 0: no subgroups
     std::uint32_t stages = 0;      // Stage bits in which they may be used
     std::uint32_t size = 0;        // size that the API reports (not a promise before size control)
-    std::uint32_t min_size = 0;    // smallest and largest size that a pipeline may get; powers of two
+    std::uint32_t min_size = 0;  // smallest and largest size that a pipeline may get; powers of two
     std::uint32_t max_size = 0;
     // The shader's built-in subgroup size is the true one: SPIR-V 1.6, or the varying-size flag of
     // VK_EXT_subgroup_size_control. Without it the built-in repeats `size`, true or not (Vulkan
     // spec, SubgroupSize built-in).
     bool size_is_true = false;
     std::uint32_t required_size_stages = 0;  // Stage bits in which a size can be required
-    bool full_subgroups = false;             // full subgroups can be required (computeFullSubgroups)
+    bool full_subgroups = false;  // full subgroups can be required (computeFullSubgroups)
     std::uint32_t max_workgroup_subgroups = 0;  // subgroups per workgroup when a size is required
     bool extended_types = false;                // operations on 8, 16 and 64 bit types
 
@@ -105,11 +105,12 @@ enum class ProbeState : std::uint8_t { not_run, passed, failed };
 struct Caps {
     Api api = Api::none;
     std::string device_name;
-    std::string driver;             // driver name and version, as the driver words it
-    std::uint32_t vendor_id = 0;    // PCI vendor, or the Khronos vendor id of a software driver
+    std::string driver;           // driver name and version, as the driver words it
+    std::uint32_t vendor_id = 0;  // PCI vendor, or the Khronos vendor id of a software driver
     std::uint32_t device_id = 0;
     std::uint32_t driver_version = 0;
-    std::uint32_t api_version_major = 0;  // version usable: the lower of instance, device, application
+    std::uint32_t api_version_major =
+        0;  // version usable: the lower of instance, device, application
     std::uint32_t api_version_minor = 0;
     bool cpu_device = false;  // a software driver
 

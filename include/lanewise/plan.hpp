@@ -115,8 +115,8 @@ struct Plan {
     std::string primitive;  // "reduce"
     std::string summary;    // what is computed, e.g. "sum of u32 into u32"
     Tier tier = Tier::barrier;
-    std::string reason;   // why this tier, and what the tiers above it lack
-    std::string policy;   // the policy as text
+    std::string reason;  // why this tier, and what the tiers above it lack
+    std::string policy;  // the policy as text
     Addressing addressing = Addressing::descriptor;
     std::uint64_t max_count = 0;
     std::uint32_t element_bytes = 0;  // bytes of one input element

@@ -14,6 +14,9 @@ enum class ReduceStrategy : std::uint8_t {
     one_workgroup,   // one pass of one workgroup: the least latency for what it can chew
     last_workgroup,  // one pass; the workgroup that finishes last combines the partials
     two_pass,        // reduce_tiles, then reduce_partials: needs nothing of the device
+    // One pass; each workgroup adds its sum and its arrival to one 64-bit word, so that the last to
+    // arrive has the result. Sums of integers in 32 bits; needs 64-bit atomics.
+    arrival_sum,
 };
 
 // The tunables of a plan. reduce_policy() chooses; a caller may pass its own.
@@ -23,7 +26,8 @@ struct ReducePolicy {
     std::uint32_t vectors = 4;           // 16-byte loads per invocation and tile: 1, 2, 4, 8 or 16
     std::uint32_t max_groups = 1024;     // workgroups of one dispatch of reduce_tiles
     // Items that one dispatch may handle (0: no bound): keeps a dispatch short where a watchdog
-    // ends long ones. More items take more dispatches, without a barrier between them.
+    // ends long ones. More items take more dispatches; only indirect ones have a barrier between
+    // them.
     std::uint64_t max_items_per_dispatch = std::uint64_t{1} << 31;
 
     bool operator==(const ReducePolicy&) const = default;
@@ -34,7 +38,7 @@ struct ReduceDesc {
     Operator op = Operator::sum;
     // The type in which sums are formed and the result is given. Default: the element itself, but
     // u32, i32, f32 for 8- and 16-bit elements. Allowed: the default, and u64, i64 or f64 (of the
-    // element's kind). Integer sums and products wrap in it.
+    // element's kind; argmin and argmax take the default). Integer sums and products wrap in it.
     std::optional<Scalar> accumulator;
     std::uint64_t max_count = 0;  // items, at most, of any use of the plan
     Determinism determinism = Determinism::run_to_run;
@@ -48,7 +52,8 @@ struct ReduceDesc {
 //
 // Result in `output`: the value, in the accumulator type (4 or 8 bytes). For argmin and argmax:
 // the value, then the index, in two words of equal size: 4 bytes each, or 8 each when the
-// accumulator has 8 or max_count is above 2^32.
+// accumulator has 8 or max_count is above 2^32 (a value of 4 bytes then has the low ones, above
+// zeros).
 //
 // Empty input: the identity: 0 for sum, or, xor; 1 for product; all bits set for and; the largest
 // value (floats: +infinity) for min, the smallest (-infinity) for max; for argmin and argmax that

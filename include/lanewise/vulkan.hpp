@@ -38,7 +38,9 @@ struct Adoption {
     // the lower of this and the device's.
     std::uint32_t api_version = VK_API_VERSION_1_1;
     // As given to vkCreateDevice: VkPhysicalDeviceFeatures2 with its chain (null: none enabled),
-    // and the extension names. Unknown structures in the chain are skipped.
+    // and the extension names. Unknown structures in the chain are skipped. Worth enabling:
+    // subgroupSizeControl and computeFullSubgroups (the pinned tier), maintenance4 (SPIR-V 1.6
+    // modules, whose subgroup size is the true one), bufferDeviceAddress, VK_KHR_push_descriptor.
     const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
     std::span<const char* const> enabled_extensions;
     // Debug labels are written when VK_EXT_debug_utils is enabled on the instance.
@@ -81,14 +83,14 @@ struct CompileOptions {
 
 struct BindOptions {
     // Where descriptor sets come from on a device without push descriptors: a pool with room for
-    // one set per pass and its storage buffers, that outlives the binding. Null: a pool of the
-    // binding's own.
+    // one set per pass and its storage buffers, that outlives the binding. The sets are the
+    // pool's: they are not freed one by one. Null: a pool of the binding's own.
     VkDescriptorPool descriptor_pool = VK_NULL_HANDLE;
 };
 
 struct RecordOptions {
     // Two timestamps per recorded pass, from first_query on: passes in the order of
-    // Binding::pass_names(). Reset them before.
+    // Binding::pass_names(). Reset them before. None is written where caps().timestamps is false.
     VkQueryPool query_pool = VK_NULL_HANDLE;
     std::uint32_t first_query = 0;
 };
@@ -105,16 +107,18 @@ public:
     // What the API says, as enabled.
     const Caps& caps() const;
 
-    // Runs the self-test: compiles small shaders, submits them to `queue` (of the adopted family)
-    // and waits. Returns caps() with everything untrue taken out: a device whose subgroups are not
-    // what it says comes back with no subgroup operations, and probe_report says why. An error only
-    // where the test itself could not run (device lost, out of memory).
+    // Runs the self-test: compiles small shaders, submits them to `queue` (of the adopted family,
+    // and used by nobody else meanwhile) and waits. Returns caps() with everything untrue taken
+    // out: a device whose subgroups are not what it says comes back with no subgroup operations,
+    // one that loses invocations of large workgroups with a lower max_workgroup_invocations, and
+    // probe_report says why. An error only where the test itself could not run (device lost, out of
+    // memory), or where not even the smallest workgroups run right (unsupported).
     Result<Caps> probe(VkQueue queue) const;
 
     // Makes the pipelines of a plan. Errors: compile_failed with retry_caps, out_of_memory,
     // device_lost, unsupported (the plan asks for what this device does not have).
     Result<Executable> compile(const Plan& plan, const CompileOptions& options = {}) const;
-    // The same on a thread of its own.
+    // The same on a thread of its own. The destructor of the future waits for it.
     std::future<Result<Executable>> compile_async(Plan plan, CompileOptions options = {}) const;
 
     struct State;
@@ -133,8 +137,11 @@ public:
     // Ties buffers and a count to the pipelines. Checks every rule that the plan states: sizes,
     // alignment, overlap, limits. A binding is for one use in flight at a time: recorded once, its
     // command buffer may be submitted again when the use before has finished; for two uses in
-    // flight make two bindings. Plans with state_bytes take them from pages of the device.
-    Result<Binding> bind(const Buffers& buffers, Count count, const BindOptions& options = {}) const;
+    // flight make two bindings. A binding must outlive the execution of what it recorded. Plans
+    // with state_bytes take them from pages of the device. An empty input (count 0) may be left
+    // out. With device addresses and the count in a buffer, scratch also needs buffer and offset.
+    Result<Binding> bind(const Buffers& buffers, Count count,
+                         const BindOptions& options = {}) const;
 
     struct State;
 

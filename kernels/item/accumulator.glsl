@@ -1,5 +1,5 @@
-// Accumulator: what a lane holds for the items that it has seen, and how two of them combine. The
-// stock types and operators; a struct of the user's takes this file's place with the same functions.
+// Accumulator: what a lane holds for the items that it has seen, and how two of them combine. These
+// are the stock types and operators; a user's struct takes this file's place, with these functions:
 //
 //   combine(a, b)            b's items join a's
 //   combine_in_order(a, b)   the same where all of b's items come after a's in the input
@@ -142,7 +142,7 @@ Accumulator accumulator_of_words(uint words[LW_ACCUMULATOR_WORDS]) {
     Value value = words[0];
 #endif
 #if LW_INDEX_BITS == 64
-    return Accumulator(value, uvec2(words[LW_ACCUMULATOR_WORDS - 2], words[LW_ACCUMULATOR_WORDS - 1]));
+    return Accumulator(value, uvec2(words[2], words[3]));
 #elif LW_INDEX_BITS == 32
     return Accumulator(value, words[LW_ACCUMULATOR_WORDS - 1]);
 #else

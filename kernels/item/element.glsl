@@ -81,14 +81,15 @@ uint item_integer(uint word, uint item) {
 
 float item_float(uint word, uint item) {
 #if LW_ELEMENT_BITS == 16
-    return unpackHalf2x16(word)[item];
+    vec2 pair = unpackHalf2x16(word);
+    return mix(pair.y, pair.x, item == 0u);
 #else
     return uintBitsToFloat(word);
 #endif
 }
 
 Value item_value(uvec4 vector, uint stream, uint item) {
-    uint word = vector[stream];
+    uint word = component(vector, stream);
 #if LW_ACCUMULATOR_FLOAT64
     Value value = unpackDouble2x32(double(item_float(word, item)));
 #else
@@ -116,9 +117,10 @@ Accumulator item_accumulator(uvec4 vector, uint stream, uint item, uint position
 
 // All items of a stream of one vector; `position` is the first one's.
 Accumulator stream_accumulator(uvec4 vector, uint stream, uint position) {
-#if LW_ELEMENT_BITS < 32 && LW_ACCUMULATOR_BITS == 64 && !LW_ACCUMULATOR_FLOAT64 && LW_INDEX_BITS == 0
+#if LW_ELEMENT_BITS < 32 && LW_ACCUMULATOR_BITS == 64 && LW_INDEX_BITS == 0 && \
+    !LW_ACCUMULATOR_FLOAT64
     // Sums and products of the items of one word fit 32 bits: widened once, not item by item.
-    uint word = vector[stream];
+    uint word = component(vector, stream);
     uint whole = 0u;
     [[unroll]] for (uint item = 0u; item < kItemsPerStream; ++item) {
         uint value = select(operator_orders(), item_image(word, item), item_integer(word, item));

@@ -1,10 +1,12 @@
 // The result of a reduction, from the accumulator of all items, in the words of the output:
 //
-//   32-bit accumulators       value                   argmin, argmax: value, index
-//   64-bit accumulators       low, high                               low, high, low, high
+//                             value          argmin, argmax
+//   32-bit accumulators       value          value, index
+//   64-bit accumulators       low, high      low, high, low, high of the index
 //
-// The kernel defines before: what item/accumulator.glsl asks for, and with 64-bit indices
-//   kValueBits   bits of the value beside an index: 64, or 32, which leave its high word 0
+// Beside a 64-bit index, a value of less than 64 bits has the low word, and 0 in the high one.
+//
+// The kernel defines before: what item/accumulator.glsl asks for.
 #ifndef LW_ITEM_RESULT_GLSL
 #define LW_ITEM_RESULT_GLSL
 
@@ -13,7 +15,7 @@
 // The result's value has 64 bits, not 32 in the low word of two.
 bool result_is_wide() {
 #if LW_INDEX_BITS == 64
-    return kElementBits == 64u || kValueBits == 64u;
+    return kElementBits == 64u;
 #else
     return LW_ACCUMULATOR_BITS == 64;
 #endif

@@ -7,7 +7,8 @@
 
 uint subgroup_size() { return kSubgroupSize != 0u ? kSubgroupSize : gl_SubgroupSize; }
 
-// The same in the whole workgroup. Also false where the size is not the true one: the product tells.
+// The same in the whole workgroup. Also false where the size is not the true one: the product shows
+// it.
 bool subgroups_are_full() {
     return kFullSubgroups != 0u || gl_NumSubgroups * subgroup_size() == kWorkgroupSize;
 }

@@ -1,6 +1,6 @@
-// Virtual lane: a number of the invocation in its workgroup, 0 to W - 1, that follows subgroups: the
-// lanes of a subgroup have neighbouring numbers, in lane order. No API relates subgroups and lanes
-// to the local invocation index; what must keep an order across lanes goes by this number.
+// Virtual lane: a number of the invocation in its workgroup, 0 to W - 1, that follows subgroups:
+// the lanes of a subgroup have neighbouring numbers, in lane order. No API relates subgroups and
+// lanes to the local invocation index; what must keep an order across lanes goes by this number.
 //
 //   full       subgroup 0       subgroup 1          vlane = subgroup * size + lane
 //              0  1  2  3       4  5  6  7
@@ -18,7 +18,7 @@
 // A partial subgroup may have one lane.
 shared uint sh_populations[kFullSubgroups != 0u ? 1u : kWorkgroupSize];
 
-// All lanes of the workgroup call it, once. Control barriers: none where subgroups are full, else 1.
+// All lanes of the workgroup call it, once. Control barriers: none with full subgroups, else 1.
 uint workgroup_vlane() {
     uint vlane = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
     if (!subgroups_are_full()) {

@@ -11,8 +11,8 @@
 // Source: none.
 // What differs in WGSL: the arguments go to a buffer of their own, which is bound to nothing else.
 //
-//     scratch   | count | tiles | tiles per group | groups | 0 0 0 |  x y z 0 | x y z 0 | ...
-//               word 0    2       3                 4                 indirect_offset: dispatch 0, 1
+//     scratch   | count | tiles | tiles_per_group | groups | 0 0 0 | x y z 0 | x y z 0 | ...
+//       word      0       2       3                 4        5       dispatch 0, 1, ...
 #version 450
 
 #extension GL_GOOGLE_include_directive : require

@@ -46,6 +46,16 @@ const uint kReduceSlots = kReduceSlotsBarrier;
 
 shared Accumulator sh_reduce[kReduceSlots];
 
+// Three steps of the tree at once: values[i] is that of lane first + i.
+Accumulator combine_neighbours(Accumulator values[kReduceRadix], uint first, uint lanes) {
+    [[unroll]] for (uint apart = 1u; apart < kReduceRadix; apart *= 2u) {
+        [[unroll]] for (uint i = 0u; i < kReduceRadix; i += 2u * apart) {
+            if (first + i + apart < lanes) values[i] = combine(values[i], values[i + apart]);
+        }
+    }
+    return values[0];
+}
+
 Accumulator workgroup_reduce_barrier(Accumulator value, uint vlane, uint lanes) {
     uint region = 0u;
     for (uint width = kWorkgroupSize; width > 1u; width /= kReduceRadix) {
@@ -59,14 +69,7 @@ Accumulator workgroup_reduce_barrier(Accumulator value, uint vlane, uint lanes) 
             [[unroll]] for (uint i = 0u; i < kReduceRadix; ++i) {
                 if (first + i < lanes) values[i] = sh_reduce[slot + i];
             }
-            [[unroll]] for (uint apart = 1u; apart < kReduceRadix; apart *= 2u) {
-                [[unroll]] for (uint i = 0u; i < kReduceRadix; i += 2u * apart) {
-                    if (first + i + apart < lanes) {
-                        values[i] = combine(values[i], values[i + apart]);
-                    }
-                }
-            }
-            value = values[0];
+            value = combine_neighbours(values, first, lanes);
         }
         region += width + width / kReduceRadix;
         lanes = (lanes + kReduceRadix - 1u) / kReduceRadix;

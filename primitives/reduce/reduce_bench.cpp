@@ -28,9 +28,8 @@ public:
         const std::uint64_t most = std::ranges::max(request_.sizes);
         data_ = hashed_data(request_.element, most);
         // Kernels read whole words.
-        auto input =
-            session_.owned().make_buffer(std::max<std::uint64_t>((data_.size() + 3) / 4 * 4, 4),
-                                         MemoryKind::device);
+        auto input = session_.owned().make_buffer(
+            std::max<std::uint64_t>((data_.size() + 3) / 4 * 4, 4), MemoryKind::device);
         if (!input) return tl::unexpected(input.error());
         input_ = std::move(*input);
         return session_.owned().upload(input_, 0, data_);

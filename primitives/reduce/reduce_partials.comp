@@ -1,8 +1,8 @@
 // Purpose: combines the partials that reduce_tiles left, one for each workgroup, into the result.
 // Passes before: reduce_tiles with the strategy two_pass. After: none.
-// Inputs: scratch (0): partials; parameters where the count is in a buffer. Outputs: output (1), the
-//   result (item/result.glsl). One workgroup.
-// Needs: subgroup form: basic and shuffle operations. f64 in its name: shaderFloat64.
+// Inputs: scratch (0): partials; parameters where the count is in a buffer. Outputs: output (1),
+//   the result (item/result.glsl). One workgroup.
+// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
 // Memory order: none of its own; the host puts a memory barrier before this pass.
 // Tail: lanes without a partial hold no value (workgroup/reduce_*.glsl).
 // Source: none.
@@ -46,7 +46,6 @@ layout(constant_id = 4) const uint kElementBits = 32u;     // 8, 16, 32, 64
 layout(constant_id = 6) const uint kPartialsOffset = 64u;  // words of scratch before the partials
 layout(constant_id = 7) const uint kSubgroupSize = 0u;     // 0: read in the shader
 layout(constant_id = 8) const uint kFullSubgroups = 0u;    // 1: promised by the API
-layout(constant_id = 9) const uint kValueBits = 32u;       // item/result.glsl
 
 #define LW_BINDINGS 2
 #define LW_SCRATCH
@@ -79,8 +78,8 @@ void main() {
     uint vlane = lane_number();
     Share share = read_share();
     bool any = share.count != uvec2(0u);
-    // The partial of an empty input is read, and then forgotten.
-    Accumulator total = gather_partials(share.groups, vlane);
+    Accumulator total;
+    if (any) total = gather_partials(share.groups, vlane);
     total = workgroup_reduce(total, vlane, any ? lanes_with_partials(share.groups) : 0u);
     if (vlane == 0u) {
         uint words[LW_RESULT_WORDS] = words_of_result(total, any);

@@ -3,11 +3,12 @@
 //   one_workgroup    reduce_tiles (one workgroup) -> result
 //   last_workgroup   reduce_tiles -> partials; the last workgroup to finish -> result
 //   two_pass         reduce_tiles -> partials, reduce_partials (one workgroup) -> result
+//   arrival_sum      reduce_tiles, each workgroup into one atomic word; the last one -> result
 // and before them, where the count is in a buffer, count_to_groups.
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 #include "lanewise/reduce.hpp"
 #include "primitives/reduce/reduce_policy.hpp"
@@ -19,16 +20,18 @@
 namespace lanewise {
 namespace {
 
-constexpr detail::Names<ReduceStrategy, 3> kStrategyNames{
+constexpr detail::Names<ReduceStrategy, 4> kStrategyNames{
     {{ReduceStrategy::one_workgroup, "one_workgroup"},
      {ReduceStrategy::last_workgroup, "last_workgroup"},
-     {ReduceStrategy::two_pass, "two_pass"}}};
+     {ReduceStrategy::two_pass, "two_pass"},
+     {ReduceStrategy::arrival_sum, "arrival_sum"}}};
 
 // What the subgroup form of workgroup_reduce and workgroup_vlane call.
 constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
 constexpr std::uint32_t kVectorBytes = 16;
+constexpr std::uint32_t kMostBindings = 4;  // of a pass: reduce_tiles
 // Indirect arguments are held for every dispatch that max_count could take.
 constexpr std::uint32_t kMaxDispatches = 4096;
 
@@ -38,7 +41,7 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 
 // What kernels hold while they reduce: raw words, so that shuffles need no extended types.
 struct AccumulatorLayout {
-    bool float64 = false;          // arithmetic in 64-bit floats
+    bool float64 = false;  // arithmetic in 64-bit floats
     std::uint32_t value_bits = 32;
     std::uint32_t index_bits = 0;  // argmin and argmax
 
@@ -68,8 +71,8 @@ AccumulatorLayout layout_of(const ReduceDesc& desc) {
 
 // Empty when the operator and the accumulator suit the element.
 std::string mismatch(const ReduceDesc& desc) {
-    const bool bitwise = desc.op == Operator::bit_and || desc.op == Operator::bit_or ||
-                         desc.op == Operator::bit_xor;
+    const bool bitwise =
+        desc.op == Operator::bit_and || desc.op == Operator::bit_or || desc.op == Operator::bit_xor;
     if (bitwise && is_float(desc.element)) {
         return fmt::format("operator {} needs integers, not {}", to_text(desc.op),
                            to_text(desc.element));
@@ -97,34 +100,39 @@ std::uint32_t largest_workgroup(const Caps& caps) {
         std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
 }
 
-// Words of workgroup memory of kernels/workgroup/reduce_*.glsl, in accumulators: the barrier form
-// holds every level of its tree, the pinned subgroup form a partial for each subgroup.
-std::uint32_t barrier_form_slots(std::uint32_t w) {
-    std::uint32_t slots = w;
-    for (std::uint32_t level = w / 8; level >= 1; level /= 8) slots += level;
-    return slots;
+// Accumulators in workgroup memory: kReduceSlots of kernels/workgroup/reduce_barrier.glsl. The
+// barrier form, which the portable tier may take, holds every level of its tree; the pinned
+// subgroup form the values of its subgroups.
+std::uint32_t workgroup_reduce_slots(Tier tier, std::uint32_t w, std::uint32_t subgroup_size) {
+    if (tier != Tier::pinned) return (9 * w + 6) / 7;
+    const std::uint32_t subgroups = w / subgroup_size;
+    return subgroups + subgroups / (subgroup_size - 1);
 }
 
-struct Cost {
-    std::uint32_t workgroup_memory = 0;  // bytes
-    std::uint32_t barriers = 0;          // of one workgroup_reduce
-};
-
-Cost workgroup_reduce_cost(Tier tier, std::uint32_t w, std::uint32_t subgroup_size,
-                           std::uint32_t accumulator_bytes) {
-    Cost cost;
-    if (tier == Tier::pinned) {
-        std::uint32_t partials = w / subgroup_size;
-        cost.workgroup_memory = partials * accumulator_bytes;
-        while (partials > 1) {
-            ++cost.barriers;
-            partials = static_cast<std::uint32_t>(detail::divide_up(partials, subgroup_size));
-        }
-        return cost;
+// Control barriers of one workgroup_reduce, at most.
+std::uint32_t workgroup_reduce_barriers(Tier tier, std::uint32_t w, std::uint32_t subgroup_size) {
+    std::uint32_t barriers = 0;
+    if (tier != Tier::pinned) {
+        for (std::uint32_t width = w; width > 1; width /= 8) ++barriers;
+        return barriers;
     }
-    cost.workgroup_memory = barrier_form_slots(w) * accumulator_bytes;
-    for (std::uint32_t level = w; level > 1; level = std::max(1u, level / 8)) ++cost.barriers;
-    return cost;
+    for (std::uint32_t values = w / subgroup_size; values > 1;
+         values = static_cast<std::uint32_t>(detail::divide_up(values, subgroup_size))) {
+        ++barriers;
+    }
+    return barriers;
+}
+
+// What arrival_sum lacks; empty when it can be.
+std::string arrival_sum_lacks(const Caps& caps, const ReduceDesc& desc) {
+    if (desc.op != Operator::sum || is_float(desc.element) ||
+        size_of(reduce_accumulator(desc)) != 4) {
+        return "arrival_sum is for sums of integers in 32 bits";
+    }
+    if (!caps.int64_atomics) {
+        return "arrival_sum needs 64-bit atomics (shaderInt64, shaderBufferInt64Atomics)";
+    }
+    return {};
 }
 
 struct Shape {
@@ -132,10 +140,14 @@ struct Shape {
     std::uint32_t subgroup_size = 0;  // pinned tier
     Share share;
     std::uint64_t scratch_bytes = 0;
-    std::uint64_t partials_offset = 0;  // in scratch, bytes
-    Launch launch;                      // of max_count
-    Cost cost;
+    std::uint64_t partials_offset = 0;   // in scratch, bytes
+    Launch launch;                       // of max_count
+    std::uint32_t workgroup_memory = 0;  // bytes of a workgroup_reduce
+    std::uint32_t barriers = 0;          // of a workgroup_reduce
 };
+
+// Beside it, reduce_tiles shares how many workgroups have arrived.
+constexpr std::uint32_t kArrivedBytes = 4;
 
 std::uint32_t items_per_vector(const ReduceDesc& desc) {
     return kVectorBytes / size_of(desc.element);
@@ -175,6 +187,11 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
         return fail(ErrorCode::unsupported,
                     "policy: last_workgroup needs a memory barrier of device scope; use two_pass");
     }
+    if (policy.strategy == ReduceStrategy::arrival_sum) {
+        if (std::string lacks = arrival_sum_lacks(caps, desc); !lacks.empty()) {
+            return fail(ErrorCode::unsupported, "policy: " + std::move(lacks));
+        }
+    }
     Shape shape;
     shape.policy = policy;
     if (tier == Tier::pinned) {
@@ -187,12 +204,14 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
                                     caps.subgroup.max_workgroup_subgroups));
         }
     }
-    shape.cost = workgroup_reduce_cost(tier, w, shape.subgroup_size, layout.bytes());
-    if (shape.cost.workgroup_memory > caps.limits.max_workgroup_memory) {
+    shape.workgroup_memory = workgroup_reduce_slots(tier, w, shape.subgroup_size) * layout.bytes();
+    shape.barriers = workgroup_reduce_barriers(tier, w, shape.subgroup_size);
+    if (shape.workgroup_memory + kArrivedBytes > caps.limits.max_workgroup_memory) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} needs {} bytes of workgroup memory, the "
                                 "device has {}",
-                                w, shape.cost.workgroup_memory, caps.limits.max_workgroup_memory));
+                                w, shape.workgroup_memory + kArrivedBytes,
+                                caps.limits.max_workgroup_memory));
     }
 
     Share& share = shape.share;
@@ -202,8 +221,9 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
                            : std::min(policy.max_groups, caps.limits.max_groups_x);
     // A single workgroup takes whatever there is; the rest keep to the bound of one dispatch.
     if (policy.strategy != ReduceStrategy::one_workgroup && policy.max_items_per_dispatch > 0) {
-        share.max_tiles_per_dispatch = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-            policy.max_items_per_dispatch / share.tile_items, 1, ~0u));
+        share.max_tiles_per_dispatch = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(policy.max_items_per_dispatch / share.tile_items, 1, ~0u));
+        share.max_groups = std::min(share.max_groups, share.max_tiles_per_dispatch);
     }
     if (detail::divide_up(count, share.tile_items) > ~0u) {
         return fail(ErrorCode::limit_exceeded,
@@ -219,7 +239,8 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
     }
     shape.partials_offset = detail::scratch_header_bytes(shape.launch.dispatches);
     shape.scratch_bytes = shape.partials_offset;
-    if (policy.strategy != ReduceStrategy::one_workgroup) {
+    if (policy.strategy == ReduceStrategy::last_workgroup ||
+        policy.strategy == ReduceStrategy::two_pass) {
         shape.scratch_bytes += partials_bound(share, count) * layout.bytes();
     }
     shape.scratch_bytes = detail::round_up(shape.scratch_bytes, detail::kScratchAlignment);
@@ -238,12 +259,17 @@ ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReduceP
     }
     const std::uint32_t accumulator_bytes = layout_of(desc).bytes();
     while (policy.workgroup_size > 4 &&
-           barrier_form_slots(policy.workgroup_size) * accumulator_bytes >
+           workgroup_reduce_slots(Tier::barrier, policy.workgroup_size, 0) * accumulator_bytes +
+                   kArrivedBytes >
                caps.limits.max_workgroup_memory) {
         policy.workgroup_size /= 2;
     }
-    if (policy.strategy == ReduceStrategy::last_workgroup && !caps.device_scope_barrier) {
-        policy.strategy = ReduceStrategy::two_pass;
+    if (policy.strategy == ReduceStrategy::last_workgroup) {
+        if (arrival_sum_lacks(caps, desc).empty()) {
+            policy.strategy = ReduceStrategy::arrival_sum;
+        } else if (!caps.device_scope_barrier) {
+            policy.strategy = ReduceStrategy::two_pass;
+        }
     }
     return policy;
 }
@@ -265,8 +291,8 @@ std::uint64_t monotone_scratch_bytes(const Caps& caps, const ReduceDesc& desc, T
 
 Result<Addressing> choose_addressing(const Caps& caps, const ReduceDesc& desc,
                                      std::uint64_t input_bytes) {
-    const bool fits = input_bytes <= caps.limits.max_storage_range &&
-                      desc.max_count <= std::uint64_t{~0u};
+    const bool fits =
+        input_bytes <= caps.limits.max_storage_range && desc.max_count <= std::uint64_t{~0u};
     const Addressing wanted =
         desc.addressing.value_or(fits ? Addressing::descriptor : Addressing::device_address);
     if (wanted == Addressing::device_address && !caps.device_addresses) {
@@ -286,6 +312,11 @@ Result<Addressing> choose_addressing(const Caps& caps, const ReduceDesc& desc,
                                 "(max_storage_range {}); use device addresses",
                                 desc.max_count, to_text(desc.element), input_bytes,
                                 caps.limits.max_storage_range));
+    }
+    if (wanted == Addressing::descriptor && caps.limits.max_storage_buffers < kMostBindings) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("reduce_tiles binds {} storage buffers, max_storage_buffers is {}",
+                                kMostBindings, caps.limits.max_storage_buffers));
     }
     return wanted;
 }
@@ -376,27 +407,25 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     plan.indirect_offset = detail::kParameterBytes;
 
     const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage =
-        by_address ? +BufferUsage::device_address : +BufferUsage::storage;
+    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
     const std::uint32_t alignment =
         by_address ? kVectorBytes : std::max(kVectorBytes, caps.limits.storage_offset_alignment);
     const std::uint64_t scratch_bytes =
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
-    plan.arguments = {
-        {Role::input, input_bytes, alignment, usage, Access::read},
-        {Role::output, reduce_result_bytes(desc), alignment, usage, Access::write},
-        {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
-         Access::read_write}};
+    plan.arguments = {{Role::input, input_bytes, alignment, usage, Access::read},
+                      {Role::output, reduce_result_bytes(desc), alignment, usage, Access::write},
+                      {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
+                       Access::read_write}};
     const bool last_workgroup = policy.strategy == ReduceStrategy::last_workgroup;
-    if (last_workgroup) plan.state_bytes = 4;
+    const bool arrival_sum = policy.strategy == ReduceStrategy::arrival_sum;
+    plan.state_bytes = last_workgroup ? 4 : arrival_sum ? 8 : 0;
 
     const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
     const auto make_pass = [&](const char* name, const std::string& types) {
         Pass pass;
         pass.name = name;
-        pass.kernel =
-            fmt::format("{}.{}.{}.{}", name, to_text(form), types, to_text(*addressing));
+        pass.kernel = fmt::format("{}.{}.{}.{}", name, to_text(form), types, to_text(*addressing));
         pass.form = form;
         pass.workgroup_size = policy.workgroup_size;
         pass.required_subgroup_size = shape->subgroup_size;
@@ -412,19 +441,26 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
             {7, "subgroup_size", shape->subgroup_size},
             {8, "full_subgroups", tier == Tier::pinned ? 1u : 0u}};
         pass.waits = true;
-        pass.workgroup_memory = shape->cost.workgroup_memory;
-        pass.barriers = shape->cost.barriers;
+        pass.workgroup_memory = shape->workgroup_memory;
+        pass.barriers = shape->barriers;
         return pass;
     };
 
     plan.passes.push_back(
         detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
-    Pass tiles = make_pass("reduce_tiles",
-                           fmt::format("e{}_{}", 8 * element_bytes, layout.name()));
+    Pass tiles = make_pass("reduce_tiles", fmt::format("e{}_{}{}", 8 * element_bytes, layout.name(),
+                                                       arrival_sum ? "_atomic64" : ""));
     // Strategies without state bind scratch in its place: the kernel does not touch it.
     tiles.bindings = {Role::input, Role::output, Role::scratch,
-                      last_workgroup ? Role::state : Role::scratch};
+                      plan.state_bytes > 0 ? Role::state : Role::scratch};
     tiles.groups = Groups::share;
+    tiles.workgroup_memory += kArrivedBytes;
+    // The last workgroup reduces once more, after a barrier that tells it that it is the last;
+    // where one subgroup can hold all partials, that does it without.
+    const bool one_subgroup_finishes =
+        tier == Tier::pinned && partials_bound(plan.share, desc.max_count) <=
+                                    std::min(policy.workgroup_size, 8 * shape->subgroup_size);
+    if (last_workgroup && !one_subgroup_finishes) tiles.barriers = 2 * shape->barriers + 1;
     plan.passes.push_back(std::move(tiles));
     if (policy.strategy == ReduceStrategy::two_pass) {
         Pass partials = make_pass("reduce_partials", layout.name());
@@ -442,9 +478,10 @@ std::optional<ReduceStrategy> reduce_strategy_from_text(std::string_view text) {
 }
 
 std::string to_text(const ReducePolicy& policy) {
-    return fmt::format("{}, workgroup_size {}, vectors {}, max_groups {}, max_items_per_dispatch {}",
-                       to_text(policy.strategy), policy.workgroup_size, policy.vectors,
-                       policy.max_groups, policy.max_items_per_dispatch);
+    return fmt::format(
+        "{}, workgroup_size {}, vectors {}, max_groups {}, max_items_per_dispatch {}",
+        to_text(policy.strategy), policy.workgroup_size, policy.vectors, policy.max_groups,
+        policy.max_items_per_dispatch);
 }
 
 }  // namespace lanewise

@@ -6,11 +6,13 @@
 //
 // What "right" means
 // - Integers, min, max, argmin, argmax of every type: bit for bit.
-// - Sums of floats: |result - exact| <= gamma(k) * sum|x|, where gamma(k) = k u / (1 - k u), u = 2^-24
+// - Sums of floats: |result - exact| <= gamma(k) * sum|x|, where gamma(k) = k u / (1 - k u), u =
+// 2^-24
 //   (f32) or 2^-53 (f64), and k is the longest chain of additions that any element goes through.
-//   reduce_depth(plan, count) gives k for a plan: the items that one invocation adds up, the partials
-//   that one invocation adds up, and the two trees over the workgroup. Without a plan k is
-//   ceil(n / W) + 32, W being the workgroup size of desc.policy, or 32: no policy has longer chains.
+//   reduce_depth(plan, count) gives k for a plan: the items that one invocation adds up, the
+//   partials that one invocation adds up, and the two trees over the workgroup. Without a plan k is
+//   ceil(n / W) + 32, W being the workgroup size of desc.policy, or 32: no policy has longer
+//   chains.
 // - Sums whose every partial sum is representable (all elements multiples of some 2^q, and
 //   sum|x| <= 2^(q + 24) or 2^(q + 53)) have no rounding in any order: they must be exact.
 // - Products of floats: |result - exact| <= gamma(n) * |exact|; exact where the odd parts of the
@@ -115,7 +117,8 @@ struct IntegerResult {
 };
 
 template <class T>
-IntegerResult reduce_integers(std::span<const std::byte> data, Operator op, std::uint32_t accumulator_bytes) {
+IntegerResult reduce_integers(std::span<const std::byte> data, Operator op,
+                              std::uint32_t accumulator_bytes) {
     // T extended to 64 bits keeps its order as a signed or as an unsigned number.
     using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
     const std::size_t count = data.size() / sizeof(T);
@@ -124,8 +127,8 @@ IntegerResult reduce_integers(std::span<const std::byte> data, Operator op, std:
                          : std::is_signed_v<T>
                              ? static_cast<Wide>(std::numeric_limits<std::int32_t>::max())
                              : static_cast<Wide>(std::numeric_limits<std::uint32_t>::max());
-    const Wide smallest = std::is_signed_v<T> ? static_cast<Wide>(-static_cast<std::int64_t>(largest) - 1)
-                                              : Wide{0};
+    const Wide smallest =
+        std::is_signed_v<T> ? static_cast<Wide>(-static_cast<std::int64_t>(largest) - 1) : Wide{0};
     IntegerResult result;
     const auto item = [&](std::size_t i) { return static_cast<Wide>(load<T>(data, i)); };
     const auto fold = [&](std::uint64_t identity, auto combine) {
@@ -175,7 +178,8 @@ FloatResult pick_float(std::span<const std::byte> data, bool smallest) {
     for (std::size_t i = 0; i < count; ++i) {
         const double value = to_double(load<T>(data, i));
         if (std::isnan(value)) continue;
-        if (!found || (smallest ? image(value) < image(result.value) : image(value) > image(result.value))) {
+        if (!found ||
+            (smallest ? image(value) < image(result.value) : image(value) > image(result.value))) {
             result = {value, i};
             found = true;
         }
@@ -191,11 +195,11 @@ struct FloatFacts {
     bool positive_infinity = false;
     bool negative_infinity = false;
     bool zero = false;
-    bool negative = false;       // an odd number of factors is negative
+    bool negative = false;  // an odd number of factors is negative
     bool any_negative = false;
     bool any_positive = false;
-    long double sum = 0.0L;       // of the finite elements
-    long double magnitude = 0.0L;  // sum of |x|
+    long double sum = 0.0L;                      // of the finite elements
+    long double magnitude = 0.0L;                // sum of |x|
     int unit = std::numeric_limits<int>::max();  // all finite elements are multiples of 2^unit
     // The product of the finite elements that are not 0 is mantissa * 2^exponent.
     long double mantissa = 1.0L;
@@ -229,7 +233,8 @@ FloatFacts gather(std::span<const std::byte> data) {
         (value > 0 ? facts.any_positive : facts.any_negative) = true;
         const long double term = value;
         const long double next = facts.sum + term;
-        lost += std::fabs(facts.sum) >= std::fabs(term) ? (facts.sum - next) + term : (term - next) + facts.sum;
+        lost += std::fabs(facts.sum) >= std::fabs(term) ? (facts.sum - next) + term
+                                                        : (term - next) + facts.sum;
         facts.sum = next;
         facts.magnitude += std::fabs(term);
 
@@ -262,15 +267,15 @@ struct FloatType {
     long double unit_roundoff = 0.0L;
     long double largest = 0.0L;
     long double smallest_normal = 0.0L;
-    int highest = 127;   // 2^highest is finite
+    int highest = 127;  // 2^highest is finite
     int lowest = -126;  // 2^lowest is normal
 };
 
 inline FloatType float_type(Scalar accumulator) {
     const auto of = [](auto zero) {
         using L = std::numeric_limits<decltype(zero)>;
-        return FloatType{L::digits, L::epsilon() / 2.0L, L::max(), L::min(), L::max_exponent - 1,
-                         L::min_exponent - 1};
+        return FloatType{L::digits, L::epsilon() / 2.0L, L::max(),
+                         L::min(),  L::max_exponent - 1, L::min_exponent - 1};
     };
     return accumulator == Scalar::f64 ? of(0.0) : of(0.0f);
 }
@@ -282,7 +287,8 @@ inline long double gamma(long double k, long double unit_roundoff) {
 
 inline long double product_of(const FloatFacts& facts) {
     if (facts.zero) return 0.0L;
-    const auto exponent = static_cast<int>(std::clamp<std::int64_t>(facts.exponent, -100000, 100000));
+    const auto exponent =
+        static_cast<int>(std::clamp<std::int64_t>(facts.exponent, -100000, 100000));
     return std::copysign(std::ldexp(facts.mantissa, exponent), facts.negative ? -1.0L : 1.0L);
 }
 
@@ -325,8 +331,8 @@ inline Demand demand_sum(const FloatFacts& facts, const FloatType& type, long do
     if (!no_rounding) {
         demand.bound = relative * magnitude +
                        static_cast<long double>(facts.count) * type.smallest_normal +
-                       static_cast<long double>(facts.count) * std::numeric_limits<long double>::epsilon() *
-                           magnitude;
+                       static_cast<long double>(facts.count) *
+                           std::numeric_limits<long double>::epsilon() * magnitude;
     }
     if (magnitude * (1.0L + relative) > type.largest) {
         demand.or_infinite = true;
@@ -355,7 +361,8 @@ inline Demand demand_product(const FloatFacts& facts, const FloatType& type) {
     if (!no_rounding || may_vanish) {
         const long double relative = gamma(factors, type.unit_roundoff) +
                                      factors * std::numeric_limits<long double>::epsilon();
-        demand.bound = relative * std::fabs(demand.value) + (may_vanish ? type.smallest_normal * 2 : 0.0L);
+        demand.bound =
+            relative * std::fabs(demand.value) + (may_vanish ? type.smallest_normal * 2 : 0.0L);
     }
     if (may_overflow && may_vanish) {
         demand.or_anything = true;
@@ -373,7 +380,8 @@ inline bool meets(const Demand& demand, long double result, const FloatType& typ
     const bool inside = std::fabs(result - demand.value) <= demand.bound;
     const bool overflows = std::fabs(demand.value) - demand.bound > type.largest;
     if (std::isinf(result)) {
-        return demand.or_infinite && (!overflows || std::signbit(result) == std::signbit(demand.value));
+        return demand.or_infinite &&
+               (!overflows || std::signbit(result) == std::signbit(demand.value));
     }
     // What surely overflows must not come back finite, nor what does not be off.
     return inside && !overflows;
@@ -396,11 +404,13 @@ inline std::string integer(std::uint64_t bits, Scalar accumulator) {
 
 inline std::string hexadecimal(std::uint64_t bits, std::uint32_t bytes) {
     char text[32];
-    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(bytes * 2), static_cast<unsigned long long>(bits));
+    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(bytes * 2),
+                  static_cast<unsigned long long>(bits));
     return text;
 }
 
-inline std::uint64_t word(std::span<const std::byte> bytes, std::size_t offset, std::uint32_t size) {
+inline std::uint64_t word(std::span<const std::byte> bytes, std::size_t offset,
+                          std::uint32_t size) {
     return size == 8 ? load<std::uint64_t>(bytes.subspan(offset), 0)
                      : std::uint64_t{load<std::uint32_t>(bytes.subspan(offset), 0)};
 }
@@ -422,7 +432,8 @@ inline std::string value_text(std::uint64_t bits, Scalar accumulator) {
 // The result of reducing all whole elements of `data`: reduce_result_bytes(desc) bytes. Sums and
 // products of floats are those of real arithmetic, rounded once. Precondition: plan_reduce accepts
 // desc on some device.
-inline std::vector<std::byte> reduce_reference(std::span<const std::byte> data, const ReduceDesc& desc) {
+inline std::vector<std::byte> reduce_reference(std::span<const std::byte> data,
+                                               const ReduceDesc& desc) {
     namespace detail = reduce_reference_detail;
     const Scalar accumulator = reduce_accumulator(desc);
     const std::uint32_t accumulator_bytes = size_of(accumulator);
@@ -496,9 +507,9 @@ inline std::uint64_t reduce_depth(const ReduceDesc& desc, std::uint64_t count) {
     return (count + workgroup_size - 1) / workgroup_size + 32;
 }
 
-// Whether `result` is a right answer for `data`; if not, `why` (may be null) gets one line that says
-// what was expected. `depth` tightens the bound of float sums: reduce_depth(plan, count); 0: the
-// bound that holds for any plan.
+// Whether `result` is a right answer for `data`; if not, `why` (may be null) gets one line that
+// says what was expected. `depth` tightens the bound of float sums: reduce_depth(plan, count); 0:
+// the bound that holds for any plan.
 inline bool reduce_matches(const ReduceDesc& desc, std::span<const std::byte> data,
                            std::span<const std::byte> result, std::string* why = nullptr,
                            std::uint64_t depth = 0) {
@@ -520,14 +531,22 @@ inline bool reduce_matches(const ReduceDesc& desc, std::span<const std::byte> da
         const detail::FloatFacts facts = detail::gather(data, desc.element);
         const detail::FloatType type = detail::float_type(accumulator);
         const std::uint64_t chain = depth != 0 ? depth : reduce_depth(desc, facts.count);
-        const detail::Demand demand = desc.op == Operator::sum
-                                          ? detail::demand_sum(facts, type, static_cast<long double>(chain))
-                                          : detail::demand_product(facts, type);
+        const detail::Demand demand =
+            desc.op == Operator::sum
+                ? detail::demand_sum(facts, type, static_cast<long double>(chain))
+                : detail::demand_product(facts, type);
         const long double value = detail::as_float(result_value, accumulator);
         if (detail::meets(demand, value, type)) return true;
         return fail("expected " + detail::number(demand.value, accumulator) + " within " +
                     detail::number(demand.bound, accumulator) + ", got " +
                     detail::value_text(result_value, accumulator));
+    }
+    // A value of 4 bytes beside an index of 8 has zeros above it.
+    const std::uint32_t word_bytes = is_arg(desc.op) ? reduce_index_bytes(desc) : bytes;
+    if (result_value == expected_value &&
+        detail::word(result, 0, word_bytes) != detail::word(expected, 0, word_bytes)) {
+        return fail("expected zeros above the value, got " +
+                    detail::hexadecimal(detail::word(result, 0, word_bytes), word_bytes));
     }
     if (result_value != expected_value) {
         return fail("expected " + detail::value_text(expected_value, accumulator) + ", got " +

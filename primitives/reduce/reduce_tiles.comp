@@ -3,28 +3,33 @@
 // Passes before: count_to_groups, where the count is in a buffer. After: reduce_partials with the
 //   strategy two_pass, otherwise none.
 // Inputs: input (0), elements in whole 32-bit words. Outputs: output (1), the result
-//   (item/result.glsl), unless two_pass. Scratch (2): parameters where the count is in a buffer; one
-//   partial per workgroup unless one_workgroup. State (3), last_workgroup only: word 0 counts the
-//   workgroups that have arrived; zero before and after.
-// Needs: subgroup form: basic and shuffle operations. Element or accumulator f64 in its name:
-//   shaderFloat64. Nothing else: 64-bit integers are pairs of words.
-// Memory order: a workgroup's partial is written before its arrival is counted, the last one reads
-//   all partials after it has counted: two memory barriers of device scope, both in
+//   (item/result.glsl), unless two_pass. Scratch (2): parameters where the count is in a buffer;
+//   one partial per workgroup unless one_workgroup. State (3), last_workgroup only: word 0 counts
+//   the workgroups that have arrived; zero before and after.
+// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64. With
+//   atomic64 in its name: shaderInt64, shaderBufferInt64Atomics. Nothing else: 64-bit integers are pairs of words, narrow elements parts of words.
+// Memory order: a workgroup's partial is written before its arrival is counted, and the last one
+//   reads all partials after it was counted: two memory barriers of device scope between, both in
 //   workgroup-uniform flow (inside non-uniform flow lavapipe 22.3 takes them for control barriers).
+//   arrival_sum needs none: the one atomic holds both, and its order is the same for all.
 // Tail: of the last tile the whole 16-byte vectors are read like the others, each by its lane; the
 //   lane whose vector is cut reads words up to the last that holds an element. Lanes without an
 //   item hold no value: the number of lanes that do goes with them, and no identity is ever made.
-// Source: the balanced tree over lanes is folklore; "last workgroup finishes" is the threadfence
-//   reduction of NVIDIA's CUDA samples.
-// What differs in WGSL: no memory barrier of device scope, so no last_workgroup; storage pointers
-//   and structs of accumulators are written out.
+// Source: none for the tree; that the last workgroup finishes is known from the sample
+//   threadFenceReduction of the CUDA toolkit.
+// What differs in WGSL: it has no memory barrier of device scope and no 64-bit atomics, so there is
+//   neither last_workgroup nor arrival_sum.
 //
-//     input     | tile 0    | tile 1    | tile 2    | tile 3    | til|      a workgroup: some tiles
-//     lane      0 1 2 3 0 1 2 3 ...                        one vector each, kVectors times a tile
-//     streams   x y z w            each lane combines its x words apart from its y words ...
-//                \|_|/             ... and the four in the end
-//     workgroup  0 1 2 3 -> value  (workgroup/reduce_*.glsl)
-//     output     partial 0, 1, 2 ... -> result
+//     input       | tile 0        | tile 1        | tile 2        | til|   some tiles a workgroup
+//     vectors       0 1 2 3 0 1 2 3                                        the lane that loads each
+//     a lane        x y z w            its x words combine apart from its y words, and so on ...
+//                    \ | | /
+//     its value        v               ... and in the end with each other
+//     workgroup     v0 v1 v2 v3        one value of each lane: workgroup/reduce_*.glsl
+//                     \ | | /
+//     partials      p0 p1 p2 ...       one value of each workgroup, in scratch
+//                    \ | /
+//     output       result
 //
 // The order of combination depends on the count, the workgroup size, the vectors and the tiles per
 // workgroup: not on the form, the subgroup size, or which workgroup is last. The operator must be
@@ -46,6 +51,7 @@
 #endif
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
+// LW_ATOMIC64: the strategy arrival_sum, for sums of integers in 32 bits; else the others.
 // End of the prologue.
 
 #extension GL_GOOGLE_include_directive : require
@@ -58,6 +64,10 @@
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
 #endif
+#ifdef LW_ATOMIC64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_atomic_int64 : require
+#endif
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint kWorkgroupSize = 256u;  // a power of two
@@ -69,7 +79,6 @@ layout(constant_id = 5) const uint kStrategy = 0u;
 layout(constant_id = 6) const uint kPartialsOffset = 64u;  // words of scratch before the partials
 layout(constant_id = 7) const uint kSubgroupSize = 0u;     // 0: read in the shader
 layout(constant_id = 8) const uint kFullSubgroups = 0u;    // 1: promised by the API
-layout(constant_id = 9) const uint kValueBits = 32u;       // item/result.glsl
 const uint kElementBits = LW_ELEMENT_BITS;
 
 // lanewise::ReduceStrategy, in its order.
@@ -83,7 +92,17 @@ const uint kTwoPass = 2u;
 #include "tile/memory.glsl"
 LW_BUFFER(result, 1, writeonly)
 LW_BUFFER(scratch, 2, coherent)
+#ifndef LW_ATOMIC64
 LW_BUFFER(state, 3, coherent)
+#elif defined(LW_DEVICE_ADDRESS)
+layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer state_longs {
+    uint64_t at[];
+};
+#define LW_STATE_LONG state_longs(parameters.addresses[3]).at[0]
+#else
+layout(set = 0, binding = 3, std430) coherent buffer state_longs_block { uint64_t at[]; } state_longs;
+#define LW_STATE_LONG state_longs.at[0]
+#endif
 
 #include "item/accumulator.glsl"
 #include "item/element.glsl"
@@ -101,8 +120,29 @@ const uint kTileItems = kTileVectors * kItemsPerVector;
 
 shared uint sh_arrived;
 
-// The number of this invocation in its workgroup. A reduction without subgroups needs no order of
-// lanes, so this does without ballots (subgroup/vlane.glsl).
+#ifdef LW_FORM_SUBGROUP
+
+// So many partials can one subgroup combine in the tree that the workgroup would use: eight in each
+// of its lanes, but no more than the workgroup has lanes.
+uint most_partials_of_subgroup() {
+    return subgroups_are_full() ? min(kWorkgroupSize, kReduceRadix * subgroup_size()) : 0u;
+}
+
+// The first subgroup calls it; valid in lane 0.
+Accumulator subgroup_combine_partials(uint groups, uint vlane) {
+    uint first = vlane * kReduceRadix;
+    Accumulator values[kReduceRadix];
+    [[unroll]] for (uint i = 0u; i < kReduceRadix; ++i) {
+        values[i] = load_partial(min(first + i, groups - 1u));
+    }
+    Accumulator total = combine_neighbours(values, first, groups);
+    return subgroup_reduce(total, vlane, divide_up(groups, kReduceRadix), subgroup_size());
+}
+
+#endif
+
+// The virtual lane where subgroups are full. Otherwise any numbering does, since the operator is
+// commutative: the one of subgroup/vlane.glsl would need ballots and a barrier.
 uint lane_number() {
     uint number = gl_LocalInvocationIndex;
 #ifdef LW_FORM_SUBGROUP
@@ -174,6 +214,54 @@ void store_partial(uint i, Accumulator a) {
     }
 }
 
+#ifdef LW_ATOMIC64
+
+// Lane 0 calls it: adds the workgroup's sum and its arrival to the state in one atomic. True in the
+// last workgroup, which has the sum of all in `total` and leaves the state zero.
+//
+//     state    | arrivals | sum |       the sum wraps off the end, the arrivals never reach it
+//              word 0     word 1
+bool add_arrival(inout Accumulator total, uint groups) {
+    uvec2 before = unpackUint2x32(atomicAdd(LW_STATE_LONG, packUint2x32(uvec2(1u, total.value))));
+    total.value += before.y;
+    bool last = before.x == groups - 1u;
+    if (last) LW_STATE_LONG = uint64_t(0);
+    return last;
+}
+
+#else
+
+// Counts the workgroup as arrived. In the last one lane 0 gets true, and in `total` all partials.
+bool workgroup_combine_if_last(inout Accumulator total, uint vlane, uint groups) {
+    bool last;
+    uint arrived = 0u;
+    if (vlane == 0u) arrived = atomicAdd(LW_WORD(state, 0), 1u);
+#ifdef LW_FORM_SUBGROUP
+    if (groups <= most_partials_of_subgroup()) {
+        // The first subgroup is enough: no barrier of the workgroup, and the others are done. The
+        // subgroup's barrier carries to its lanes what lane 0 may see after its memory barrier.
+        memoryBarrierBuffer();
+        subgroupBarrier();
+        arrived = subgroupShuffle(arrived, 0u);
+        last = gl_SubgroupID == 0u && arrived == groups - 1u;
+        if (last) total = subgroup_combine_partials(groups, vlane);
+    } else
+#endif
+    {
+        if (vlane == 0u) sh_arrived = arrived;
+        barrier();
+        last = sh_arrived == groups - 1u;
+        if (last) {
+            memoryBarrierBuffer();
+            total = gather_partials(groups, vlane);
+            total = workgroup_reduce(total, vlane, lanes_with_partials(groups));
+        }
+    }
+    return last;
+}
+
+#endif
+
 void write_result(Accumulator total, bool any) {
     uint words[LW_RESULT_WORDS] = words_of_result(total, any);
     [[unroll]] for (uint i = 0u; i < LW_RESULT_WORDS; ++i) LW_WORD(result, i) = words[i];
@@ -211,6 +299,11 @@ void main() {
     }
     total = workgroup_reduce(total, vlane, lanes);
 
+#ifdef LW_ATOMIC64
+    if (vlane == 0u && (share.groups == 1u || add_arrival(total, share.groups))) {
+        write_result(total, lanes != 0u);
+    }
+#else
     if (kStrategy == kTwoPass) {
         if (vlane == 0u) store_partial(group, total);
     } else if (kStrategy == kOneWorkgroup || share.groups == 1u) {
@@ -218,16 +311,10 @@ void main() {
     } else {
         if (vlane == 0u) store_partial(group, total);
         memoryBarrierBuffer();
-        if (vlane == 0u) sh_arrived = atomicAdd(LW_WORD(state, 0), 1u);
-        barrier();
-        if (sh_arrived == share.groups - 1u) {
-            memoryBarrierBuffer();
-            total = gather_partials(share.groups, vlane);
-            total = workgroup_reduce(total, vlane, lanes_with_partials(share.groups));
-            if (vlane == 0u) {
-                write_result(total, true);
-                LW_WORD(state, 0) = 0u;
-            }
+        if (workgroup_combine_if_last(total, vlane, share.groups) && vlane == 0u) {
+            write_result(total, true);
+            LW_WORD(state, 0) = 0u;
         }
     }
+#endif
 }

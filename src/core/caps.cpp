@@ -66,8 +66,9 @@ Json bits_to_json(const detail::Names<std::uint32_t, N>& names, std::uint32_t bi
 
 // Each structure lists its fields once; the same list writes and reads.
 template <class Visitor>
-void visit(Visitor&& v, auto& s)
-    requires requires { s.max_workgroup_subgroups; }
+void visit(Visitor&& v, auto& s) requires requires {
+    s.max_workgroup_subgroups;
+}
 {
     v.bits("operations", s.operations, kOperationNames);
     v.bits("stages", s.stages, kStageNames);
@@ -82,8 +83,9 @@ void visit(Visitor&& v, auto& s)
 }
 
 template <class Visitor>
-void visit(Visitor&& v, auto& limits)
-    requires requires { limits.max_workgroup_invocations; }
+void visit(Visitor&& v, auto& limits) requires requires {
+    limits.max_workgroup_invocations;
+}
 {
     v("max_workgroup_invocations", limits.max_workgroup_invocations);
     v("max_workgroup_size_x", limits.max_workgroup_size_x);
@@ -98,8 +100,9 @@ void visit(Visitor&& v, auto& limits)
 }
 
 template <class Visitor>
-void visit(Visitor&& v, auto& types)
-    requires requires { types.float16; }
+void visit(Visitor&& v, auto& types) requires requires {
+    types.float16;
+}
 {
     v("int64", types.int64);
     v("float64", types.float64);
@@ -111,8 +114,9 @@ void visit(Visitor&& v, auto& types)
 }
 
 template <class Visitor>
-void visit(Visitor&& v, auto& caps)
-    requires requires { caps.device_name; }
+void visit(Visitor&& v, auto& caps) requires requires {
+    caps.device_name;
+}
 {
     v.name("api", caps.api, kApiNames);
     v("device_name", caps.device_name);
@@ -150,8 +154,7 @@ struct Writer {
         json[key] = detail::name_of(names, value);
     }
     template <std::size_t N>
-    void bits(const char* key, std::uint32_t value,
-              const detail::Names<std::uint32_t, N>& names) {
+    void bits(const char* key, std::uint32_t value, const detail::Names<std::uint32_t, N>& names) {
         json[key] = bits_to_json(names, value);
     }
     template <class T>
@@ -193,7 +196,8 @@ struct Reader {
     void operator()(const char* key, double& value) {
         const auto field = take(key);
         if (!field) return;
-        if (!field->is_number() || field->get<double>() < 0) return fail(key, "must be a number, 0 or more");
+        if (!field->is_number() || field->get<double>() < 0)
+            return fail(key, "must be a number, 0 or more");
         value = field->get<double>();
     }
     template <std::unsigned_integral T>
@@ -218,8 +222,7 @@ struct Reader {
         value = *found;
     }
     template <std::size_t N>
-    void bits(const char* key, std::uint32_t& value,
-              const detail::Names<std::uint32_t, N>& names) {
+    void bits(const char* key, std::uint32_t& value, const detail::Names<std::uint32_t, N>& names) {
         const auto field = take(key);
         if (!field) return;
         if (!field->is_array()) return fail(key, "must be a list of names");
@@ -249,9 +252,10 @@ struct Reader {
 // What no device can be. Empty when all is well.
 std::string contradiction(const Caps& caps) {
     const SubgroupCaps& s = caps.subgroup;
-    if (s.operations == 0) return {};
     for (const auto& [name, size] : {std::pair{"size", s.size}, std::pair{"min_size", s.min_size},
                                      std::pair{"max_size", s.max_size}}) {
+        // A device without subgroups has no size.
+        if (size == 0 && s.operations == 0) continue;
         if (!std::has_single_bit(size) || size > 128) {
             return fmt::format("field 'subgroup.{}' must be a power of two up to 128, not {}", name,
                                size);

@@ -8,8 +8,8 @@
 namespace lanewise::detail {
 
 struct KernelModule {
-    std::string_view name;         // e.g. "reduce_tiles.subgroup.e32_a32.descriptor"
-    std::uint32_t spirv_version;   // 0x00010300 or 0x00010600, as in the module's header
+    std::string_view name;        // e.g. "reduce_tiles.subgroup.e32_a32.descriptor"
+    std::uint32_t spirv_version;  // 0x00010300 or 0x00010600, as in the module's header
     std::span<const std::uint32_t> words;
 };
 

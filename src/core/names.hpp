@@ -20,7 +20,8 @@ const char* name_of(const Names<Enum, N>& names, Enum value) {
 
 template <class Enum, std::size_t N>
 std::optional<Enum> value_of(const Names<Enum, N>& names, std::string_view text) {
-    const auto* found = std::ranges::find_if(names, [&](const auto& entry) { return text == entry.second; });
+    const auto* found =
+        std::ranges::find_if(names, [&](const auto& entry) { return text == entry.second; });
     if (found == names.end()) return std::nullopt;
     return found->first;
 }

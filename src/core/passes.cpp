@@ -1,7 +1,7 @@
 #include "src/core/passes.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "src/core/arithmetic.hpp"
 
@@ -19,8 +19,8 @@ Pass count_to_groups_pass(const Caps& caps, const Share& share, std::uint64_t ma
     pass.name = "count_to_groups";
     pass.kernel = fmt::format("count_to_groups.barrier.none.{}", to_text(addressing));
     pass.form = Form::barrier;
-    pass.workgroup_size = std::min({32u, caps.limits.max_workgroup_invocations,
-                                    caps.limits.max_workgroup_size_x});
+    pass.workgroup_size =
+        std::min({32u, caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x});
     pass.constants = {{0, "workgroup_size", pass.workgroup_size},
                       {1, "tile_items", share.tile_items},
                       {2, "max_groups", share.max_groups},

@@ -1,7 +1,7 @@
 #include "lanewise/plan.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "src/core/arithmetic.hpp"
@@ -24,14 +24,14 @@ constexpr detail::Names<Form, 2> kFormNames{
 constexpr detail::Names<Groups, 2> kGroupsNames{{{Groups::one, "one"}, {Groups::share, "share"}}};
 constexpr detail::Names<When, 2> kWhenNames{
     {{When::always, "always"}, {When::count_in_buffer, "count_in_buffer"}}};
-constexpr detail::Names<Access, 3> kAccessNames{{{Access::read, "read"},
-                                                 {Access::write, "write"},
-                                                 {Access::read_write, "read_write"}}};
+constexpr detail::Names<Access, 3> kAccessNames{
+    {{Access::read, "read"}, {Access::write, "write"}, {Access::read_write, "read_write"}}};
 
 std::string groups_of(const Plan& plan, const Pass& pass) {
     if (pass.groups == Groups::one) return "1 workgroup";
     const Launch launch = share_out(plan.share, plan.max_count);
-    std::string text = fmt::format("up to {} workgroups", std::min(plan.share.max_groups, launch.groups));
+    std::string text =
+        fmt::format("up to {} workgroups", std::min(plan.share.max_groups, launch.groups));
     if (launch.dispatches > 1) text += fmt::format(" in each of {} dispatches", launch.dispatches);
     return text;
 }
@@ -125,8 +125,7 @@ std::string to_text(const Plan& plan) {
         for (const Role role : pass.bindings) {
             bindings += fmt::format("{}{}", bindings.empty() ? "" : ", ", to_text(role));
         }
-        line("    bindings  {}{}", bindings,
-             pass.waits ? "; a memory barrier before it" : "");
+        line("    bindings  {}{}", bindings, pass.waits ? "; a memory barrier before it" : "");
     }
     return text;
 }

@@ -15,7 +15,7 @@ std::string missing_for(Tier tier, const Caps& caps, std::uint32_t operations) {
                    : "no subgroup operations";
     }
     if ((subgroup.stages & Stage::compute) == 0) {
-        return fmt::format("subgroup operations only in the stages: {}",
+        return fmt::format("no subgroup operations in the compute stage, only in: {}",
                            stages_to_text(subgroup.stages));
     }
     if (const std::uint32_t lacking = operations & ~subgroup.operations; lacking != 0) {
@@ -42,10 +42,10 @@ Result<TierChoice> choose_tier(const Caps& caps, std::uint32_t operations,
     if (forced) {
         const std::string missing = missing_for(*forced, caps, operations);
         if (missing.empty()) return TierChoice{*forced, "asked for"};
-        return tl::unexpected(Error{ErrorCode::unsupported,
-                                    fmt::format("tier {} is not possible on this device: {}",
-                                                to_text(*forced), missing),
-                                    {}});
+        return tl::unexpected(Error{
+            ErrorCode::unsupported,
+            fmt::format("tier {} is not possible on this device: {}", to_text(*forced), missing),
+            {}});
     }
     const std::string pinned_lacks = missing_for(Tier::pinned, caps, operations);
     if (pinned_lacks.empty()) {

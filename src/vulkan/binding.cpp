@@ -37,14 +37,10 @@ bool overlap(const Range& a, const Range& b) {
 
 const Buffer* given(const Buffers& buffers, Role role) {
     switch (role) {
-        case Role::input:
-            return &buffers.input;
-        case Role::output:
-            return &buffers.output;
-        case Role::scratch:
-            return &buffers.scratch;
-        default:
-            return nullptr;
+        case Role::input: return &buffers.input;
+        case Role::output: return &buffers.output;
+        case Role::scratch: return &buffers.scratch;
+        default: return nullptr;
     }
 }
 
@@ -141,9 +137,8 @@ private:
             const std::uint64_t alignment =
                 std::max<std::uint64_t>(kAddressAlignment, argument->alignment);
             if (buffer.address % alignment != 0) {
-                return refuse(ErrorCode::bad_argument,
-                              "{}: address {:#x} is no multiple of {}", name, buffer.address,
-                              alignment);
+                return refuse(ErrorCode::bad_argument, "{}: address {:#x} is no multiple of {}",
+                              name, buffer.address, alignment);
             }
             range.begin = buffer.address;
             if (role == Role::scratch && count_buffer_ != nullptr) {
@@ -231,10 +226,9 @@ private:
                 const Range& b = ranges_[i];
                 if (!(a.written || b.written) || !overlap(a, b)) continue;
                 return refuse(ErrorCode::bad_argument,
-                              "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: {} must not "
-                              "be written while it is read",
-                              to_text(a.role), a.begin, a.bytes, to_text(b.role), b.begin, b.bytes,
-                              to_text(a.written ? b.role : a.role));
+                              "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give each a "
+                              "range of its own",
+                              to_text(a.role), a.begin, a.bytes, to_text(b.role), b.begin, b.bytes);
             }
         }
         return {};
@@ -255,7 +249,8 @@ private:
             return {count_buffer_->buffer, count_buffer_->offset, count_bytes()};
         const Buffer* buffer = given(buffers_, role);
         std::uint64_t bytes = bytes_needed(role);
-        // A descriptor must show something: where the input is empty, the output, which is not read.
+        // A descriptor must show something: where the input is empty, the output, which is not
+        // read.
         if (bytes == 0) {
             buffer = &buffers_.output;
             bytes = bytes_needed(Role::output);

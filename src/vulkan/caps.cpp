@@ -29,8 +29,8 @@ std::vector<VkExtensionProperties> device_extensions(const Functions& vk,
     std::uint32_t count = 0;
     vk.EnumerateDeviceExtensionProperties(physical_device, nullptr, &count, nullptr);
     std::vector<VkExtensionProperties> extensions(count);
-    const VkResult result = vk.EnumerateDeviceExtensionProperties(physical_device, nullptr, &count,
-                                                                  extensions.data());
+    const VkResult result =
+        vk.EnumerateDeviceExtensionProperties(physical_device, nullptr, &count, extensions.data());
     // Without the list nothing is lost but the size range and the driver's name.
     extensions.resize(result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0);
     return extensions;
@@ -60,9 +60,9 @@ Limits limits_of(const VkPhysicalDeviceLimits& limits) {
         .max_groups_x = limits.maxComputeWorkGroupCount[0],
         .max_groups_y = limits.maxComputeWorkGroupCount[1],
         .max_groups_z = limits.maxComputeWorkGroupCount[2],
-        .max_storage_buffers = std::min(
-            {limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
-             limits.maxPerStageResources}),
+        .max_storage_buffers =
+            std::min({limits.maxPerStageDescriptorStorageBuffers,
+                      limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources}),
         .max_storage_range = limits.maxStorageBufferRange,
         .storage_offset_alignment =
             static_cast<std::uint32_t>(limits.minStorageBufferOffsetAlignment),
@@ -93,16 +93,17 @@ Result<DeviceFacts> read_facts(const Functions& vk, const Adoption& adoption) {
     vk.GetPhysicalDeviceQueueFamilyProperties(adoption.physical_device, &family_count,
                                               families.data());
     if (adoption.queue_family >= family_count) {
-        return tl::unexpected(Error{ErrorCode::bad_argument,
-                                    fmt::format("queue_family is {}, but the device has {} families",
-                                                adoption.queue_family, family_count)});
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("queue_family is {}, but the device has {} families",
+                              adoption.queue_family, family_count)});
     }
     const VkQueueFamilyProperties& family = families[adoption.queue_family];
     if ((family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) {
-        return tl::unexpected(Error{
-            ErrorCode::bad_argument,
-            fmt::format("queue family {} has no compute: give one with VK_QUEUE_COMPUTE_BIT",
-                        adoption.queue_family)});
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("queue family {} has no compute: give one with VK_QUEUE_COMPUTE_BIT",
+                              adoption.queue_family)});
     }
 
     const std::vector<VkExtensionProperties> extensions =
@@ -153,7 +154,8 @@ Result<DeviceFacts> read_facts(const Functions& vk, const Adoption& adoption) {
     caps.api_version_minor = VK_API_VERSION_MINOR(version);
     caps.cpu_device = device.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 
-    // The bits of Vulkan are the bits of SubgroupOperation and Stage; what is above them is of vendors.
+    // The bits of Vulkan are the bits of SubgroupOperation and Stage; what is above them is of
+    // vendors.
     caps.subgroup.operations = subgroup.supportedOperations & 0xff;
     caps.subgroup.stages = subgroup.supportedStages & 0xff;
     caps.subgroup.size = subgroup.subgroupSize;
@@ -169,8 +171,7 @@ Result<DeviceFacts> read_facts(const Functions& vk, const Adoption& adoption) {
     // No kernel is built for smaller subgroups or others than powers of two.
     if (!std::has_single_bit(caps.subgroup.size) || !std::has_single_bit(caps.subgroup.min_size) ||
         !std::has_single_bit(caps.subgroup.max_size) || caps.subgroup.min_size < kSmallestSize ||
-        caps.subgroup.max_size > kLargestSize ||
-        caps.subgroup.min_size > caps.subgroup.max_size) {
+        caps.subgroup.max_size > kLargestSize || caps.subgroup.min_size > caps.subgroup.max_size) {
         caps.subgroup.operations = 0;
         caps.subgroup.required_size_stages = 0;
         caps.subgroup.full_subgroups = false;
@@ -186,8 +187,7 @@ Result<DeviceFacts> read_facts(const Functions& vk, const Adoption& adoption) {
         .storage8 = enabled.storage8,
         .storage16 = enabled.storage16,
     };
-    caps.device_addresses =
-        enabled.buffer_device_address && vk.GetBufferDeviceAddress != nullptr;
+    caps.device_addresses = enabled.buffer_device_address && vk.GetBufferDeviceAddress != nullptr;
     caps.push_descriptors = enabled.push_descriptors && vk.CmdPushDescriptorSetKHR != nullptr;
     caps.device_scope_barrier = true;
     caps.memory_model = enabled.memory_model && enabled.memory_model_device_scope;

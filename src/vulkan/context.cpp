@@ -13,16 +13,11 @@ ErrorCode code_of(VkResult result) {
         case VK_ERROR_OUT_OF_POOL_MEMORY:
         case VK_ERROR_FRAGMENTED_POOL:
         case VK_ERROR_FRAGMENTATION:
-        case VK_ERROR_MEMORY_MAP_FAILED:
-            return ErrorCode::out_of_memory;
-        case VK_ERROR_TOO_MANY_OBJECTS:
-            return ErrorCode::limit_exceeded;
-        case VK_ERROR_DEVICE_LOST:
-            return ErrorCode::device_lost;
-        case VK_ERROR_INVALID_SHADER_NV:
-            return ErrorCode::compile_failed;
-        default:
-            return ErrorCode::unsupported;
+        case VK_ERROR_MEMORY_MAP_FAILED: return ErrorCode::out_of_memory;
+        case VK_ERROR_TOO_MANY_OBJECTS: return ErrorCode::limit_exceeded;
+        case VK_ERROR_DEVICE_LOST: return ErrorCode::device_lost;
+        case VK_ERROR_INVALID_SHADER_NV: return ErrorCode::compile_failed;
+        default: return ErrorCode::unsupported;
     }
 }
 
@@ -30,8 +25,7 @@ ErrorCode code_of(VkResult result) {
 
 std::string result_text(VkResult result) {
 #define LANEWISE_CASE(name) \
-    case name:              \
-        return #name;
+    case name: return #name;
     switch (result) {
         LANEWISE_CASE(VK_SUCCESS)
         LANEWISE_CASE(VK_NOT_READY)
@@ -53,8 +47,7 @@ std::string result_text(VkResult result) {
         LANEWISE_CASE(VK_ERROR_FRAGMENTATION)
         LANEWISE_CASE(VK_ERROR_INVALID_SHADER_NV)
         LANEWISE_CASE(VK_PIPELINE_COMPILE_REQUIRED)
-        default:
-            return fmt::format("VkResult {}", static_cast<int>(result));
+        default: return fmt::format("VkResult {}", static_cast<int>(result));
     }
 #undef LANEWISE_CASE
 }
@@ -62,10 +55,10 @@ std::string result_text(VkResult result) {
 Error result_error(VkResult result, std::string_view doing, std::uint64_t bytes) {
     const ErrorCode code = code_of(result);
     std::string message = fmt::format("{} failed with {}", doing, result_text(result));
-    if (code == ErrorCode::out_of_memory) {
-        message += bytes > 0 ? fmt::format(": {} bytes were wanted", bytes)
-                             : ": the driver does not say how many bytes it wanted";
-    }
+    if (bytes > 0 && code == ErrorCode::out_of_memory)
+        message += fmt::format(": {} bytes were wanted", bytes);
+    else if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        message += ": the driver does not say how many bytes it wanted";
     return Error{code, std::move(message)};
 }
 
@@ -77,8 +70,8 @@ tl::unexpected<Error> DeviceContext::failed(VkResult result, std::string_view do
 
 Result<void> DeviceContext::alive() const {
     if (!lost) return {};
-    return tl::unexpected(Error{ErrorCode::device_lost,
-                                "the device was lost in an earlier call: make a new one"});
+    return tl::unexpected(
+        Error{ErrorCode::device_lost, "the device was lost in an earlier call: make a new one"});
 }
 
 }  // namespace lanewise::vulkan::detail

@@ -34,11 +34,8 @@ std::shared_ptr<const Caps> caps_below(Device::State& device, Tier failed) {
             caps.subgroup.full_subgroups = false;
             caps.subgroup.required_size_stages = 0;
             break;
-        case Tier::portable:
-            caps.subgroup.operations = 0;
-            break;
-        case Tier::barrier:
-            return nullptr;
+        case Tier::portable: caps.subgroup.operations = 0; break;
+        case Tier::barrier: return nullptr;
     }
     return std::make_shared<const Caps>(std::move(caps));
 }

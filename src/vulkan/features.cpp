@@ -35,8 +35,7 @@ EnabledFeatures read_features(const Adoption& adoption, std::uint32_t version) {
     set(enabled.shader_float64, core.shaderFloat64);
     set(enabled.shader_int16, core.shaderInt16);
 
-    const auto* structure =
-        static_cast<const VkBaseInStructure*>(adoption.enabled_features->pNext);
+    const auto* structure = static_cast<const VkBaseInStructure*>(adoption.enabled_features->pNext);
     for (; structure != nullptr; structure = structure->pNext) {
         switch (structure->sType) {
             case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES: {
@@ -129,8 +128,7 @@ EnabledFeatures read_features(const Adoption& adoption, std::uint32_t version) {
                     as<VkPhysicalDeviceMaintenance4Features>(structure).maintenance4);
                 break;
             }
-            default:
-                break;
+            default: break;
         }
     }
     return enabled;

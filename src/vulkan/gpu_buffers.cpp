@@ -19,12 +19,9 @@ constexpr VkMemoryPropertyFlags kMapped =
 // Best first.
 std::vector<VkMemoryPropertyFlags> wishes(MemoryKind kind) {
     switch (kind) {
-        case MemoryKind::device:
-            return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
-        case MemoryKind::upload:
-            return {kMapped};
-        case MemoryKind::download:
-            return {kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped};
+        case MemoryKind::device: return {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
+        case MemoryKind::upload: return {kMapped};
+        case MemoryKind::download: return {kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped};
     }
     return {};
 }
@@ -257,9 +254,9 @@ void OwnedDevice::destroy_query_pool(VkQueryPool pool) const {
 Result<std::vector<double>> OwnedDevice::read_timestamps(VkQueryPool pool,
                                                          std::uint32_t count) const {
     std::vector<std::uint64_t> ticks(count);
-    const VkResult result = vk_.GetQueryPoolResults(
-        device_, pool, 0, count, ticks.size() * sizeof(std::uint64_t), ticks.data(),
-        sizeof(std::uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    const VkResult result =
+        vk_.GetQueryPoolResults(device_, pool, 0, count, ticks.size() * sizeof(std::uint64_t),
+                                ticks.data(), sizeof(std::uint64_t), VK_QUERY_RESULT_64_BIT);
     if (result != VK_SUCCESS) return failed(result, "reading timestamps");
     // From the first stamp on and modulo the valid bits: a counter may wrap between two stamps, and
     // nanoseconds since boot would lose digits in a double.

@@ -18,16 +18,11 @@ using vulkan::detail::without_throwing;
 GpuInfo info_of(const DeviceListing& listing) {
     const auto type_text = [](VkPhysicalDeviceType type) {
         switch (type) {
-            case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-                return "discrete";
-            case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-                return "integrated";
-            case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-                return "virtual";
-            case VK_PHYSICAL_DEVICE_TYPE_CPU:
-                return "cpu";
-            default:
-                return "other";
+            case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+            case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+            case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+            case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
+            default: return "other";
         }
     };
     return {listing.index, listing.name, listing.driver, type_text(listing.type)};
@@ -48,8 +43,8 @@ Result<Gpu> detail::make_gpu(const OwnedDeviceOptions& options, bool probe) {
     }
     GpuInfo info = info_of((*owned)->listing());
     if (info.driver.empty()) info.driver = caps.driver;
-    return GpuAccess::make(std::make_unique<Gpu::State>(Gpu::State{
-        std::move(*owned), std::move(*device), std::move(caps), std::move(info)}));
+    return GpuAccess::make(std::make_unique<Gpu::State>(
+        Gpu::State{std::move(*owned), std::move(*device), std::move(caps), std::move(info)}));
 }
 
 Result<Gpu> Gpu::create(const GpuOptions& options) {

@@ -70,16 +70,11 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
 // Lower is better.
 int rank_of(VkPhysicalDeviceType type) {
     switch (type) {
-        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-            return 0;
-        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-            return 1;
-        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-            return 2;
-        case VK_PHYSICAL_DEVICE_TYPE_CPU:
-            return 3;
-        default:
-            return 4;
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 0;
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 1;
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
+        case VK_PHYSICAL_DEVICE_TYPE_CPU: return 3;
+        default: return 4;
     }
 }
 
@@ -163,11 +158,11 @@ Result<void> OwnedDevice::make_instance() {
     };
     if (options_.validation) {
         if (!has_validation_layer(get)) {
-            return tl::unexpected(Error{
-                ErrorCode::unsupported,
-                fmt::format("validation was asked for, but {} is not installed (Debian: "
-                            "vulkan-validationlayers)",
-                            kValidationLayer)});
+            return tl::unexpected(
+                Error{ErrorCode::unsupported,
+                      fmt::format("validation was asked for, but {} is not installed (Debian: "
+                                  "vulkan-validationlayers)",
+                                  kValidationLayer)});
         }
         layers.push_back(kValidationLayer);
         if (has(instance_extensions(get, kValidationLayer),
@@ -199,8 +194,8 @@ Result<void> OwnedDevice::make_instance() {
     if (result != VK_SUCCESS) return failed(result, "making a Vulkan instance");
 
     const char* missing = nullptr;
-#define LANEWISE_LOAD(name)                                                                \
-    vk_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name));                 \
+#define LANEWISE_LOAD(name)                                                \
+    vk_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name)); \
     if (vk_.name == nullptr) missing = "vk" #name;
     LANEWISE_OWNED_INSTANCE_FUNCTIONS(LANEWISE_LOAD)
 #undef LANEWISE_LOAD
@@ -258,15 +253,14 @@ Result<void> OwnedDevice::choose_device() {
     const Candidate* chosen = nullptr;
     std::uint32_t index = 0;
     const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-    const bool by_index = !wanted.empty() && parsed.ec == std::errc{} &&
-                          parsed.ptr == wanted.data() + wanted.size();
+    const bool by_index =
+        !wanted.empty() && parsed.ec == std::errc{} && parsed.ptr == wanted.data() + wanted.size();
     for (const Candidate& candidate : *found) {
         const bool fits =
             by_index ? candidate.listing.index == index
                      : lower(candidate.listing.name).find(lower(wanted)) != std::string::npos;
         if (fits && candidate.version >= VK_API_VERSION_1_1 &&
-            (chosen == nullptr ||
-             rank_of(candidate.listing.type) < rank_of(chosen->listing.type)))
+            (chosen == nullptr || rank_of(candidate.listing.type) < rank_of(chosen->listing.type)))
             chosen = &candidate;
     }
     if (chosen == nullptr) {
@@ -278,10 +272,9 @@ Result<void> OwnedDevice::choose_device() {
             return tl::unexpected(Error{ErrorCode::unsupported,
                                         "there is no Vulkan device here: install a driver (Debian: "
                                         "mesa-vulkan-drivers, which has a CPU driver too)"});
-        return tl::unexpected(
-            Error{wanted.empty() ? ErrorCode::unsupported : ErrorCode::bad_argument,
-                  fmt::format("no device '{}' of Vulkan 1.1 or later; there are: {}", wanted,
-                              names)});
+        return tl::unexpected(Error{
+            wanted.empty() ? ErrorCode::unsupported : ErrorCode::bad_argument,
+            fmt::format("no device '{}' of Vulkan 1.1 or later; there are: {}", wanted, names)});
     }
     physical_device_ = chosen->device;
     listing_ = chosen->listing;

@@ -129,8 +129,8 @@ Result<void> OwnedDevice::make_device() {
     add(on.size_control, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     add(on.maintenance4, VK_API_VERSION_1_3, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
     if (offers(kPortabilitySubset)) on.extensions.push_back(kPortabilitySubset);
-    // GPU-assisted validation (seen with 1.3.239) takes pushed descriptors for unset ones: it reports
-    // them, and leaves out the loads and stores.
+    // GPU-assisted validation (seen with 1.3.239) takes pushed descriptors for unset ones: it
+    // reports them, and leaves out the loads and stores.
     const bool gpu_assisted = options_.validation && options_.gpu_assisted_validation;
     if (!gpu_assisted && offers(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
         on.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
@@ -151,8 +151,7 @@ Result<void> OwnedDevice::make_device() {
         core.fragmentStoresAndAtomics = there.fragmentStoresAndAtomics;
         core.vertexPipelineStoresAndAtomics = there.vertexPipelineStoresAndAtomics;
     }
-#define LANEWISE_KEEP(structure, feature) \
-    keep(on.structure.feature, #feature, on.structure.feature)
+#define LANEWISE_KEEP(structure, feature) keep(on.structure.feature, #feature, on.structure.feature)
 #define LANEWISE_DROP(structure, feature) on.structure.feature = VK_FALSE
     LANEWISE_KEEP(storage16, storageBuffer16BitAccess);
     LANEWISE_DROP(storage16, uniformAndStorageBuffer16BitAccess);
@@ -193,8 +192,7 @@ Result<void> OwnedDevice::make_device() {
         .enabledExtensionCount = static_cast<std::uint32_t>(on.extensions.size()),
         .ppEnabledExtensionNames = on.extensions.data(),
     };
-    const VkResult result =
-        vk_.CreateDevice(physical_device_, &info, options_.allocator, &device_);
+    const VkResult result = vk_.CreateDevice(physical_device_, &info, options_.allocator, &device_);
     if (result != VK_SUCCESS)
         return failed(result, fmt::format("making a device of {}", listing_.name));
 
@@ -212,9 +210,9 @@ Result<void> OwnedDevice::make_device() {
         !load(vk_.GetBufferDeviceAddress, "vkGetBufferDeviceAddressKHR"))
         load(vk_.GetBufferDeviceAddress, "vkGetBufferDeviceAddress");
     if (missing != nullptr)
-        return tl::unexpected(Error{ErrorCode::unsupported,
-                                    fmt::format("the driver of {} has no {}", listing_.name,
-                                                missing)});
+        return tl::unexpected(
+            Error{ErrorCode::unsupported,
+                  fmt::format("the driver of {} has no {}", listing_.name, missing)});
     vk_.GetDeviceQueue(device_, queue_family_, 0, &queue_);
     return {};
 }

@@ -183,7 +183,8 @@ public:
     // Timestamps; the caller destroys the pool with destroy_query_pool.
     Result<VkQueryPool> make_query_pool(std::uint32_t count) const;
     void destroy_query_pool(VkQueryPool pool) const;
-    // The stamps in nanoseconds, from zero on; waits for them.
+    // The stamps in nanoseconds, the first being zero. All must have been written by commands that
+    // are done: an error otherwise, not a wait without end.
     Result<std::vector<double>> read_timestamps(VkQueryPool pool, std::uint32_t count) const;
 
 private:

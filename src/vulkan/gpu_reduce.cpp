@@ -36,8 +36,7 @@ Result<Executable> compile_reduce(const Gpu::State& gpu, const ReduceDesc& desc,
         auto plan = plan_reduce(caps, desc);
         if (!plan) return tl::unexpected(plan.error());
         auto executable = gpu.device.compile(*plan);
-        if (executable || desc.tier || executable.error().retry_caps == nullptr)
-            return executable;
+        if (executable || desc.tier || executable.error().retry_caps == nullptr) return executable;
         fallbacks.push_back(fmt::format("{}: {}", to_text(plan->tier), executable.error().message));
         caps = *executable.error().retry_caps;
     }
@@ -75,10 +74,10 @@ Result<ReduceResult> reduce_bytes(const Gpu::State& gpu, std::span<const std::by
                                   ReduceDesc desc) {
     const std::size_t element_bytes = size_of(desc.element);
     if (data.size() % element_bytes != 0) {
-        return tl::unexpected(Error{ErrorCode::bad_argument,
-                                    fmt::format("{} bytes are no whole number of {}: {} bytes each",
-                                                data.size(), to_text(desc.element),
-                                                element_bytes)});
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("{} bytes are no whole number of {}: {} bytes each", data.size(),
+                              to_text(desc.element), element_bytes)});
     }
     desc.max_count = data.size() / element_bytes;
 

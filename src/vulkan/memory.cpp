@@ -16,7 +16,8 @@ Result<OwnedMemory> allocate(const DeviceContext& context,
     };
     // Device memory that the host reaches may be a small window that is full: then go on.
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    for (const VkMemoryPropertyFlags wanted : {kHost | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kHost}) {
+    for (const VkMemoryPropertyFlags wanted :
+         {kHost | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kHost}) {
         for (std::uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
             if ((needs.memoryTypeBits & (1u << type)) == 0) continue;
             if ((memory.memoryTypes[type].propertyFlags & wanted) != wanted) continue;

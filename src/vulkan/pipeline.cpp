@@ -6,17 +6,18 @@
 #include <bit>
 
 #include "src/core/kernel_catalogue.hpp"
+#include "src/vulkan/kernel_needs.hpp"
 
 namespace lanewise::vulkan::detail {
 
 namespace {
 
 template <class... Args>
-tl::unexpected<Error> refuse(ErrorCode code, const Pass& pass,
-                             fmt::format_string<Args...> format, Args&&... args) {
+tl::unexpected<Error> refuse(ErrorCode code, const Pass& pass, fmt::format_string<Args...> format,
+                             Args&&... args) {
     return tl::unexpected(Error{
-        code, fmt::format("pass {}: {}", pass.name,
-                          fmt::format(format, std::forward<Args>(args)...))});
+        code,
+        fmt::format("pass {}: {}", pass.name, fmt::format(format, std::forward<Args>(args)...))});
 }
 
 // What the pass asks of the pipeline, against what the device has enabled: a plan made for other
@@ -139,6 +140,12 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
                       "this build has no kernel {}; the plan is of another version of the library",
                       pass.kernel);
 
+    if (const std::string missing = missing_for_kernel(kernel->words, facts.caps); !missing.empty())
+        return refuse(ErrorCode::unsupported, pass,
+                      "{} needs {}, which is not there or not enabled: plan with the Caps of this "
+                      "device",
+                      pass.kernel, missing);
+
     PassPipeline made;
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     if (addressing == Addressing::descriptor) {
@@ -219,8 +226,8 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
         .layout = made.layout.get(),
     };
     VkPipeline pipeline = VK_NULL_HANDLE;
-    const VkResult result = context.vk.CreateComputePipelines(
-        context.device, cache, 1, &info, context.allocator(), &pipeline);
+    const VkResult result = context.vk.CreateComputePipelines(context.device, cache, 1, &info,
+                                                              context.allocator(), &pipeline);
     if (result != VK_SUCCESS || pipeline == VK_NULL_HANDLE) {
         auto error = context.failed(
             result, fmt::format("making the pipeline of pass {} from {}", pass.name, pass.kernel));

@@ -26,8 +26,7 @@ inline constexpr std::uint32_t kCountInBuffer = 1;
 inline std::uint32_t push_constant_bytes(const Pass& pass, Addressing addressing) {
     const std::size_t addresses =
         addressing == Addressing::device_address ? pass.bindings.size() : 0;
-    return static_cast<std::uint32_t>(sizeof(Parameters) +
-                                      addresses * sizeof(VkDeviceAddress));
+    return static_cast<std::uint32_t>(sizeof(Parameters) + addresses * sizeof(VkDeviceAddress));
 }
 
 struct PassPipeline {

@@ -172,7 +172,7 @@ Result<void> execute(const Device& device, VkQueue queue, std::vector<Run>& runs
         if (!executable) {
             if (executable.error().code != ErrorCode::compile_failed)
                 return tl::unexpected(executable.error());
-            runs[i].wrong = executable.error().message;
+            runs[i].wrong = "the driver refuses the pipeline";
             continue;
         }
         const VkBuffer buffer = memory->buffer.get();
@@ -203,8 +203,8 @@ Result<void> execute(const Device& device, VkQueue queue, std::vector<Run>& runs
 }
 
 std::uint32_t largest_workgroup(const Caps& caps) {
-    return std::bit_floor(std::min({caps.limits.max_workgroup_invocations,
-                                    caps.limits.max_workgroup_size_x, kWorkgroupSize}));
+    return std::bit_floor(std::min(
+        {caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, kWorkgroupSize}));
 }
 
 // The barrier kernel, and every kernel whose operation is there in every pipeline that plans make.
@@ -249,9 +249,8 @@ std::vector<std::string> settle_subgroups(const std::vector<Run>& runs, Caps& ca
         // What is wrong with the built-ins shows in the runs of every operation: say it once.
         if (run.wrong == last_wrong) continue;
         last_wrong = run.wrong;
-        const std::string pipeline = run.required_size == 0
-                                         ? "portable"
-                                         : fmt::format("pinned to {}", run.required_size);
+        const std::string pipeline =
+            run.required_size == 0 ? "portable" : fmt::format("pinned to {}", run.required_size);
         wrongs.push_back(fmt::format("{}, {}: {}", pipeline, run.kind->name, run.wrong));
     }
     // Without true built-ins no operation can be used; one operation that is wrong goes alone.
@@ -274,10 +273,10 @@ Result<std::uint32_t> largest_whole_workgroup(const Device& device, VkQueue queu
     for (auto run = smaller.rbegin(); run != smaller.rend() && run->wrong.empty(); ++run)
         whole = run->workgroup_size;
     if (whole > 0) return whole;
-    return tl::unexpected(Error{ErrorCode::unsupported,
-                                fmt::format("{} does not run compute shaders right ({}): use "
-                                            "another device or driver",
-                                            device.caps().device_name, wrong)});
+    return tl::unexpected(
+        Error{ErrorCode::unsupported, fmt::format("{} does not run compute shaders right ({}): use "
+                                                  "another device or driver",
+                                                  device.caps().device_name, wrong)});
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -321,8 +320,7 @@ Result<Caps> probe_device(const Device& device, VkQueue queue) {
         caps.limits.max_workgroup_size_x = *whole;
         // Who loses invocations is not to be trusted with subgroups, whatever they answered.
         caps.subgroup.operations = 0;
-        wrongs.push_back(
-            fmt::format("{}; workgroups of {} run whole", barrier.wrong, *whole));
+        wrongs.push_back(fmt::format("{}; workgroups of {} run whole", barrier.wrong, *whole));
     } else {
         wrongs = settle_subgroups(runs, caps);
     }

@@ -55,9 +55,8 @@ std::string wrong_built_ins(const std::vector<Invocation>& group, std::uint32_t 
                            subgroups.size());
     // The kernels conclude from this equation that subgroups are full, so it must not be a chance.
     const bool full = subgroups.size() * s == group.size();
-    const bool all_full = std::all_of(subgroups.begin(), subgroups.end(), [&](const auto& entry) {
-        return entry.second.size() == s;
-    });
+    const bool all_full = std::all_of(subgroups.begin(), subgroups.end(),
+                                      [&](const auto& entry) { return entry.second.size() == s; });
     if (full != all_full) return "subgroups are not as full as their number says";
     // SPIR-V 1.6 promises full subgroups here, older ones do not; but a size that no subgroup ever
     // has is not what the device says.

@@ -28,6 +28,21 @@ void wait_for_writes(const detail::Functions& vk, VkCommandBuffer cmd, bool indi
                           nullptr, 0, nullptr);
 }
 
+// Between the indirect dispatches of one pass. None overwrites the arguments of the next, but all
+// of scratch is one descriptor, so that synchronisation validation takes every write in it for one
+// to them. Only uses of more than max_items_per_dispatch items meet it, where its cost is lost in
+// milliseconds.
+void wait_for_arguments(const detail::Functions& vk, VkCommandBuffer cmd) {
+    const VkMemoryBarrier barrier{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+    };
+    vk.CmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                          VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                          nullptr);
+}
+
 void bind_pass(const detail::Functions& vk, VkCommandBuffer cmd, const BoundPass& pass) {
     const VkPipelineLayout layout = pass.pipeline->layout.get();
     vk.CmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pass.pipeline->pipeline.get());
@@ -55,6 +70,7 @@ void dispatch(const detail::Functions& vk, VkCommandBuffer cmd, const Binding::S
                                 &first_group);
         }
         if (pass.indirect) {
+            if (i > 0) wait_for_arguments(vk, cmd);
             vk.CmdDispatchIndirect(
                 cmd, binding.indirect_buffer,
                 binding.indirect_offset + VkDeviceSize{i} * lanewise::detail::kIndirectBytes);

@@ -25,8 +25,8 @@ StateSlot::~StateSlot() {
 }
 
 Result<StateSlot> StatePages::take(std::uint32_t bytes) {
-    const VkDeviceSize slot_bytes =
-        round_up(std::max<VkDeviceSize>(bytes, kMinSlotBytes), std::max<VkDeviceSize>(alignment_, 1));
+    const VkDeviceSize slot_bytes = round_up(std::max<VkDeviceSize>(bytes, kMinSlotBytes),
+                                             std::max<VkDeviceSize>(alignment_, 1));
 
     const std::lock_guard lock(mutex_);
     auto found = std::find_if(pages_.begin(), pages_.end(), [&](const auto& page) {

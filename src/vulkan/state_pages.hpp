@@ -50,7 +50,9 @@ public:
     // alignment: of the start of each slot. with_addresses: slots are also reached by address.
     StatePages(const DeviceContext& context, const VkPhysicalDeviceMemoryProperties& memory,
                VkDeviceSize alignment, bool with_addresses)
-        : context_(context), memory_(memory), alignment_(alignment),
+        : context_(context),
+          memory_(memory),
+          alignment_(alignment),
           with_addresses_(with_addresses) {}
 
     // A slot of at least that many bytes, all zero.

@@ -27,7 +27,7 @@ def main():
     order = ">" if args.type.startswith(">") else "<"
     data = struct.pack(f"{order}{len(values)}{LETTERS[args.type.lstrip('<>|=')]}", *values)
     shape = args.shape or f"({len(values)},)"
-    header = args.header or (f"{{'descr': '{args.type}', 'fortran_order': {args.fortran}, "
+    header = args.header if args.header is not None else (f"{{'descr': '{args.type}', 'fortran_order': {args.fortran}, "
                              f"'shape': {shape}, }}")
     length_bytes = 2 if args.version == 1 else 4
     start = 8 + length_bytes

@@ -27,7 +27,7 @@ refused "" '<u4' 'range(10)' --shape '(-1,)'
 refused "" '<u4' 'range(10)' --magic 'PK'
 refused "version" '<u4' 'range(10)' --version 4
 refused "" '<u4' 'range(10)' --header '{'
-refused "" '<u4' 'range(10)' --header ''
+refused "" '<u4' 'range(10)' --header ' '
 refused "" '<u4' 'range(10)' --header "{'descr': '<u4', 'fortran_order': False}"
 refused ">u4" '>u4' 'range(10)'               # big-endian
 refused "b1" '|b1' '[True] * 4'

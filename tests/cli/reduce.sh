@@ -35,8 +35,8 @@ expect_value "$(python3 -c 'print(4000000000**3 % 2**64)')"
 
 # Every element type that .npy and Lanewise share.
 for type in u1 i1 u2 i2 u4 i4 u8 i8; do
-    npy "$work/$type.npy" "<$type" '[i % 100 for i in range(1234)]'
-    run reduce "$work/$type.npy" --verify
+    npy "$work/of_$type.npy" "<$type" '[i % 100 for i in range(1234)]'
+    run reduce "$work/of_$type.npy" --verify
     if [ "$status" -eq 2 ] && holds "$err" lacks; then continue; fi
     expect_good
     check "sum of $type" same "$out" "$(python3 -c 'print(sum(i % 100 for i in range(1234)))')"

@@ -1,5 +1,6 @@
 #include "tests/support/gpu_test.hpp"
 
+#include <cctype>
 #include <cstdlib>
 #include <sstream>
 
@@ -34,6 +35,13 @@ bool is_lying_device() { return test_device_name().ends_with("lie"); }
 OwnedDeviceOptions Rig::validated() {
     OwnedDeviceOptions options;
     options.validation = true;
+    options.gpu_assisted_validation = test_all();
+    return options;
+}
+
+OwnedDeviceOptions Rig::assisted() {
+    OwnedDeviceOptions options = validated();
+    options.gpu_assisted_validation = true;
     return options;
 }
 
@@ -107,7 +115,8 @@ void expect_kernels_of_tier(const Plan& plan) {
                 if (module.name != pass.kernel) continue;
                 const SpirvFacts facts = scan_spirv(module.words);
                 bool capability = false;
-                for (const std::uint32_t c : facts.capabilities) capability = capability || is_group_capability(c);
+                for (const std::uint32_t c : facts.capabilities)
+                    capability = capability || is_group_capability(c);
                 EXPECT_TRUE(facts.well_formed) << pass.kernel;
                 EXPECT_EQ(capability, !facts.group_operations.empty()) << pass.kernel;
                 found = true;
@@ -117,7 +126,8 @@ void expect_kernels_of_tier(const Plan& plan) {
             has_group_operations[pass.kernel] = has;
         }
         const bool has = has_group_operations[pass.kernel];
-        EXPECT_EQ(has, pass.form == Form::subgroup) << pass.kernel << " is not of form " << to_text(pass.form);
+        EXPECT_EQ(has, pass.form == Form::subgroup)
+            << pass.kernel << " is not of form " << to_text(pass.form);
         if (plan.tier == Tier::barrier) {
             EXPECT_FALSE(has) << pass.kernel << " has subgroup operations in tier barrier";
             EXPECT_EQ(pass.required_subgroup_size, 0u);
@@ -127,7 +137,8 @@ void expect_kernels_of_tier(const Plan& plan) {
         }
         any = any || has;
     }
-    EXPECT_EQ(any, plan.tier != Tier::barrier) << "tier " << to_text(plan.tier) << " without a kernel of its own";
+    EXPECT_EQ(any, plan.tier != Tier::barrier)
+        << "tier " << to_text(plan.tier) << " without a kernel of its own";
 }
 
 void count_dispatch(Tier tier) {
@@ -145,9 +156,30 @@ std::string coverage_summary() {
     const std::string name = test_device_name();
     text << "coverage on " << (name.empty() ? "this device" : name) << ':';
     for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
-        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs" << (tier == Tier::barrier ? "" : ",");
+        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs"
+             << (tier == Tier::barrier ? "" : ",");
     }
     return text.str();
+}
+
+void fail_on_messages(const std::vector<std::string>& messages, const std::string& when) {
+    // Messages of one kind differ in handles and other numbers.
+    std::map<std::string, std::pair<std::string, int>> kinds;
+    for (const std::string& message : messages) {
+        std::string kind;
+        bool number = false;
+        for (const char c : message) {
+            const bool digit = std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == 'x';
+            if (!digit) kind += c;
+            if (digit && !number) kind += '#';
+            number = digit;
+        }
+        auto& [first, count] = kinds[kind];
+        if (count++ == 0) first = message;
+    }
+    for (const auto& [kind, found] : kinds) {
+        ADD_FAILURE() << when << " (" << found.second << " of this kind): " << found.first;
+    }
 }
 
 void GpuTest::SetUp() {
@@ -156,10 +188,11 @@ void GpuTest::SetUp() {
 }
 
 void GpuTest::TearDown() {
-    for (const std::string& message : rig().take_messages()) ADD_FAILURE() << "validation: " << message;
+    fail_on_messages(rig().take_messages());
     if (IsSkipped()) return;
     for (const auto& [tier, before] : claimed_) {
-        EXPECT_GT(dispatches_of(tier), before) << "the test claims tier " << to_text(tier) << ", which never ran";
+        EXPECT_GT(dispatches_of(tier), before)
+            << "the test claims tier " << to_text(tier) << ", which never ran";
     }
 }
 
@@ -169,7 +202,7 @@ RigScope::~RigScope() {
     if (rig_ == nullptr) return;
     const auto box = rig_->message_box();
     rig_.reset();
-    for (const std::string& message : box->take()) ADD_FAILURE() << "validation: " << message;
+    fail_on_messages(box->take());
 }
 
 }  // namespace lanewise::test

@@ -46,14 +46,17 @@ struct MessageBox {
 // A device and what the library made of it.
 class Rig {
 public:
-    // Validation is on unless options say otherwise; api_version and leave_out make lesser devices of
-    // a good one. Returns null, with a failure added, where there is no device.
+    // api_version and leave_out in the options make lesser devices of a good one. Returns null,
+    // with a failure added, where there is no device.
     static std::unique_ptr<Rig> create(OwnedDeviceOptions options = validated());
     // The one that most tests share: all that the device has.
     static Rig& shared();
     // Ends the shared one and gives the messages of its end: what was leaked.
     static std::vector<std::string> end_shared();
+    // Core and synchronisation validation; with LANEWISE_TEST_ALL the GPU-assisted one, too, which
+    // makes what a CPU driver compiles four times as large (the suite GpuAssisted has it always).
     static OwnedDeviceOptions validated();
+    static OwnedDeviceOptions assisted();
     static OwnedDeviceOptions plain();  // without validation
 
     ~Rig();
@@ -89,8 +92,12 @@ void expect_kernels_of_tier(const Plan& plan);
 // Counts a run of a tier: only what was counted is covered.
 void count_dispatch(Tier tier);
 std::uint64_t dispatches_of(Tier tier);
-// "coverage on lavapipe8: pinned 812 runs, …".
+// "coverage on lavapipe8: pinned 812 runs, ...".
 std::string coverage_summary();
+
+// Adds a failure for each kind of message, with the first of its kind and how many there were.
+void fail_on_messages(const std::vector<std::string>& messages,
+                      const std::string& when = "validation");
 
 class GpuTest : public ::testing::Test {
 protected:
@@ -109,7 +116,8 @@ private:
 // A rig of a test's own. Its messages are checked when this goes, those of its end included.
 class RigScope {
 public:
-    explicit RigScope(OwnedDeviceOptions options = Rig::validated()) : rig_(Rig::create(std::move(options))) {}
+    explicit RigScope(OwnedDeviceOptions options = Rig::validated())
+        : rig_(Rig::create(std::move(options))) {}
     ~RigScope();
     explicit operator bool() const { return rig_ != nullptr; }
     Rig* operator->() const { return rig_.get(); }

@@ -13,18 +13,14 @@ using namespace lanewise::test;
 class Summary : public ::testing::Environment {
     void SetUp() override {
         const Caps& caps = Rig::shared().caps();
-        std::printf("device: %s, %s, Vulkan %u.%u, subgroup size %u (%u to %u), %s\n", caps.device_name.c_str(),
-                    caps.driver.c_str(), caps.api_version_major, caps.api_version_minor, caps.subgroup.size,
-                    caps.subgroup.min_size, caps.subgroup.max_size,
-                    operations_to_text(caps.subgroup.operations).c_str());
-        for (const std::string& message : Rig::shared().take_messages()) {
-            ADD_FAILURE() << "validation, when the device was made: " << message;
-        }
+        std::printf("device: %s, %s, Vulkan %u.%u, subgroup size %u (%u to %u), %s\n",
+                    caps.device_name.c_str(), caps.driver.c_str(), caps.api_version_major,
+                    caps.api_version_minor, caps.subgroup.size, caps.subgroup.min_size,
+                    caps.subgroup.max_size, operations_to_text(caps.subgroup.operations).c_str());
+        fail_on_messages(Rig::shared().take_messages(), "validation, when the device was made");
     }
     void TearDown() override {
-        for (const std::string& message : Rig::end_shared()) {
-            ADD_FAILURE() << "validation, when the device was destroyed: " << message;
-        }
+        fail_on_messages(Rig::end_shared(), "validation, when the device was destroyed");
         std::printf("%s\n", coverage_summary().c_str());
     }
 };

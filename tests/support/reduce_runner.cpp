@@ -10,13 +10,18 @@ namespace lanewise::test {
 namespace {
 
 // Guard bytes differ from byte to byte and from the poison, so that a copy of neither passes.
-std::byte guard_byte(std::size_t index) { return static_cast<std::byte>(hash(0x6a2d, index) & 0xff); }
+std::byte guard_byte(std::size_t index) {
+    return static_cast<std::byte>(hash(0x6a2d, index) & 0xff);
+}
 
-std::string text(const Error& error) { return std::string(to_text(error.code)) + ": " + error.message; }
+std::string text(const Error& error) {
+    return std::string(to_text(error.code)) + ": " + error.message;
+}
 
 std::vector<std::byte> poison(std::size_t bytes) {
     std::vector<std::byte> all(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
+    for (std::size_t i = 0; i < bytes; ++i)
+        all[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
     return all;
 }
 
@@ -59,22 +64,26 @@ void GuardedBuffer::expect_guards(std::size_t bytes, const char* name) const {
     const auto differs = [&](std::size_t begin, std::size_t end) {
         const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
         const auto last = all.begin() + static_cast<std::ptrdiff_t>(end);
-        const auto found = std::mismatch(first, last, pattern_.begin() + static_cast<std::ptrdiff_t>(begin)).first;
-        return found == last ? std::optional<std::size_t>()
-                             : std::optional<std::size_t>(static_cast<std::size_t>(found - all.begin()));
+        const auto found =
+            std::mismatch(first, last, pattern_.begin() + static_cast<std::ptrdiff_t>(begin)).first;
+        return found == last
+                   ? std::optional<std::size_t>()
+                   : std::optional<std::size_t>(static_cast<std::size_t>(found - all.begin()));
     };
     if (const auto at = differs(0, offset_)) {
         ADD_FAILURE() << name << ": written " << offset_ - *at << " bytes before its begin";
     }
     if (const auto at = differs(offset_ + bytes, all.size())) {
-        ADD_FAILURE() << name << ": written " << *at - (offset_ + bytes) << " bytes past its end (" << bytes
-                      << " bytes were bound)";
+        ADD_FAILURE() << name << ": written " << *at - (offset_ + bytes) << " bytes past its end ("
+                      << bytes << " bytes were bound)";
     }
 }
 
-ReduceRunner::ReduceRunner(Rig& rig, const ReduceDesc& desc) : ReduceRunner(rig, desc, rig.caps()) {}
+ReduceRunner::ReduceRunner(Rig& rig, const ReduceDesc& desc)
+    : ReduceRunner(rig, desc, rig.caps()) {}
 
-ReduceRunner::ReduceRunner(Rig& rig, const ReduceDesc& desc, const Caps& caps) : rig_(&rig), desc_(desc) {
+ReduceRunner::ReduceRunner(Rig& rig, const ReduceDesc& desc, const Caps& caps)
+    : rig_(&rig), desc_(desc) {
     auto plan = plan_reduce(caps, desc);
     if (!plan) {
         ADD_FAILURE() << "no plan: " << text(plan.error());
@@ -95,7 +104,8 @@ ReduceRunner::ReduceRunner(Rig& rig, const ReduceDesc& desc, const Caps& caps) :
 void ReduceRunner::make_buffers() {
     const auto make = [&](Role role) {
         const Argument* argument = plan_.argument(role);
-        return GuardedBuffer(rig_->owned(), argument != nullptr ? static_cast<std::size_t>(argument->bytes) : 0);
+        return GuardedBuffer(rig_->owned(),
+                             argument != nullptr ? static_cast<std::size_t>(argument->bytes) : 0);
     };
     input_ = make(Role::input);
     output_ = make(Role::output);
@@ -111,7 +121,8 @@ std::vector<std::string> ReduceRunner::expected_passes(bool count_in_buffer) con
     return names;
 }
 
-std::vector<std::byte> ReduceRunner::run(std::span<const std::byte> data, const RunOptions& options) {
+std::vector<std::byte> ReduceRunner::run(std::span<const std::byte> data,
+                                         const RunOptions& options) {
     if (!*this) return {};
     const OwnedDevice& device = rig_->owned();
     const std::uint64_t count = data.size() / plan_.element_bytes;
@@ -128,14 +139,17 @@ std::vector<std::byte> ReduceRunner::run(std::span<const std::byte> data, const 
     EXPECT_EQ(output_bytes, reduce_result_bytes(desc_));
     EXPECT_GE(input_bytes, data.size());
     if (input_bytes > input_.capacity() + kGuardBytes || data.size() > input_bytes) {
-        ADD_FAILURE() << "the input's buffer has " << input_.capacity() << " bytes, " << input_bytes << " are bound";
+        ADD_FAILURE() << "the input's buffer has " << input_.capacity() << " bytes, " << input_bytes
+                      << " are bound";
         return {};
     }
 
     // Past the data: elements that spoil the answer.
-    std::vector<std::byte> contents(std::max(data.size(), std::min(input_bytes, input_.capacity())));
+    std::vector<std::byte> contents(
+        std::max(data.size(), std::min(input_bytes, input_.capacity())));
     Elements tail(desc_.element, contents.size() / plan_.element_bytes);
-    for (std::size_t i = count; i < tail.count(); ++i) tail.set(i, hostile_bits(desc_.element, desc_.op, i));
+    for (std::size_t i = count; i < tail.count(); ++i)
+        tail.set(i, hostile_bits(desc_.element, desc_.op, i));
     std::copy(tail.bytes().begin(), tail.bytes().end(), contents.begin());
     std::copy(data.begin(), data.end(), contents.begin());
     input_.reset(contents);
@@ -187,14 +201,16 @@ std::vector<std::byte> ReduceRunner::run(std::span<const std::byte> data, const 
             ADD_FAILURE() << text(cmd.error());
             return {};
         }
-        const VkCommandBufferInheritanceInfo inheritance{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+        const VkCommandBufferInheritanceInfo inheritance{
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
         const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                              .pInheritanceInfo = &inheritance};
         EXPECT_EQ(device.vk().BeginCommandBuffer(*cmd, &begin), VK_SUCCESS);
         binding->record(*cmd, record_options);
         EXPECT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
         done = run_and_count([&](VkCommandBuffer primary) {
-            if (pool != VK_NULL_HANDLE) device.vk().CmdResetQueryPool(primary, pool, 0, queries + 2);
+            if (pool != VK_NULL_HANDLE)
+                device.vk().CmdResetQueryPool(primary, pool, 0, queries + 2);
             device.vk().CmdExecuteCommands(primary, 1, &*cmd);
             record_readback_barrier(device, primary);
         });
@@ -235,7 +251,8 @@ std::vector<std::byte> ReduceRunner::run(std::span<const std::byte> data, const 
     return output_.read(output_bytes);
 }
 
-void ReduceRunner::expect_matches(std::span<const std::byte> data, std::span<const std::byte> result) const {
+void ReduceRunner::expect_matches(std::span<const std::byte> data,
+                                  std::span<const std::byte> result) const {
     std::string why;
     const std::uint64_t count = data.size() / plan_.element_bytes;
     EXPECT_TRUE(reduce_matches(desc_, data, result, &why, reduce_depth(plan_, count)))
@@ -247,19 +264,28 @@ void ReduceRunner::expect_right(std::span<const std::byte> data, const RunOption
     if (!result.empty()) expect_matches(data, result);
 }
 
+std::vector<ReduceStrategy> sum_strategies(const Caps& caps) {
+    std::vector<ReduceStrategy> all{ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+                                    ReduceStrategy::two_pass};
+    if (caps.int64_atomics) all.push_back(ReduceStrategy::arrival_sum);
+    return all;
+}
+
 void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
-    const VkMemoryBarrier barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                  .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                  .dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT};
+    const VkMemoryBarrier barrier{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT};
     device.vk().CmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                   VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0,
-                                   nullptr, 0, nullptr);
+                                   VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                                   1, &barrier, 0, nullptr, 0, nullptr);
 }
 
 void record_reuse_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
     const VkMemoryBarrier barrier{
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+        .srcAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                         VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
         .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     device.vk().CmdPipelineBarrier(
         cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,

@@ -1,6 +1,6 @@
 // Runs a reduction on a device the way an application does, with all that can be checked around it:
-// poisoned output and scratch, guard bytes on both sides of every buffer, elements past the end that
-// spoil the answer, an input that must stay as it was, and timestamps of every pass.
+// poisoned output and scratch, guard bytes on both sides of every buffer, elements past the end
+// that spoil the answer, an input that must stay as it was, and timestamps of every pass.
 #pragma once
 
 #include <cstddef>
@@ -88,6 +88,9 @@ private:
     std::optional<vulkan::Executable> executable_;
     GuardedBuffer input_, output_, scratch_, count_;
 };
+
+// The strategies that a sum of u32 can have on a device with these caps.
+std::vector<ReduceStrategy> sum_strategies(const Caps& caps);
 
 // Makes what a reduction wrote visible to the host, and to a copy that reads it back.
 void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd);

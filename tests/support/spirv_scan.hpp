@@ -15,8 +15,8 @@ namespace lanewise::test {
 struct SpirvFacts {
     bool well_formed = false;
     std::set<std::uint32_t> capabilities;
-    // Opcodes of subgroup instructions (OpGroupNonUniform*, and the older OpGroup* and ballot forms),
-    // in the order in which they stand.
+    // Opcodes of subgroup instructions (OpGroupNonUniform*, and the older OpGroup* and ballot
+    // forms), in the order in which they stand.
     std::vector<std::uint32_t> group_operations;
     std::uint32_t control_barriers = 0;
 };
@@ -58,10 +58,13 @@ inline SpirvFacts scan_spirv(std::span<const std::uint32_t> words) {
 // What `caps` lack of a SPIR-V capability, in words; empty: nothing. A capability that Caps say
 // nothing about is never allowed: no plan could have known that it is there.
 inline std::string missing_for_capability(std::uint32_t capability, const Caps& caps) {
-    const auto unless = [](bool there, const char* what) { return there ? std::string() : std::string(what); };
+    const auto unless = [](bool there, const char* what) {
+        return there ? std::string() : std::string(what);
+    };
     const auto operation = [&](std::uint32_t bit, const char* what) {
-        return unless((caps.subgroup.operations & bit) != 0 && (caps.subgroup.stages & Stage::compute) != 0,
-                      what);
+        return unless(
+            (caps.subgroup.operations & bit) != 0 && (caps.subgroup.stages & Stage::compute) != 0,
+            what);
     };
     switch (capability) {
         case 0:  // Matrix
@@ -78,15 +81,15 @@ inline std::string missing_for_capability(std::uint32_t capability, const Caps& 
         case 63: return operation(SubgroupOperation::arithmetic, "subgroup operation arithmetic");
         case 64: return operation(SubgroupOperation::ballot, "subgroup operation ballot");
         case 65: return operation(SubgroupOperation::shuffle, "subgroup operation shuffle");
-        case 66: return operation(SubgroupOperation::shuffle_relative, "subgroup operation shuffle_relative");
+        case 66:
+            return operation(SubgroupOperation::shuffle_relative,
+                             "subgroup operation shuffle_relative");
         case 67: return operation(SubgroupOperation::clustered, "subgroup operation clustered");
         case 68: return operation(SubgroupOperation::quad, "subgroup operation quad");
         case 4433:
-        case 4434:
-            return unless(caps.types.storage16, "types.storage16");
+        case 4434: return unless(caps.types.storage16, "types.storage16");
         case 4448:
-        case 4449:
-            return unless(caps.types.storage8, "types.storage8");
+        case 4449: return unless(caps.types.storage8, "types.storage8");
         case 5345: return unless(caps.memory_model, "memory_model");
         case 5346: return unless(caps.memory_model, "memory_model");
         case 5347: return unless(caps.device_addresses, "device_addresses");

@@ -23,7 +23,9 @@ inline std::uint64_t hash(std::uint64_t x) {
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
 }
-inline std::uint64_t hash(std::uint64_t seed, std::uint64_t index) { return hash(hash(seed) ^ index); }
+inline std::uint64_t hash(std::uint64_t seed, std::uint64_t index) {
+    return hash(hash(seed) ^ index);
+}
 
 enum class FloatData {
     exact,    // sums and products have no rounding in any order
@@ -40,7 +42,8 @@ inline std::uint64_t float_bits(Scalar element, double value) {
     int exponent = 0;
     const double fraction = std::frexp(std::fabs(value), &exponent);  // in [1/2, 1)
     const auto digits = static_cast<std::uint64_t>(std::ldexp(fraction, 11));
-    return (std::signbit(value) ? 0x8000u : 0u) | static_cast<std::uint64_t>(exponent + 14) << 10 | (digits & 0x3ff);
+    return (std::signbit(value) ? 0x8000u : 0u) | static_cast<std::uint64_t>(exponent + 14) << 10 |
+           (digits & 0x3ff);
 }
 
 inline std::uint64_t nan_bits(Scalar element) {
@@ -56,7 +59,8 @@ inline std::uint64_t infinity_bits(Scalar element, bool negative) {
 // Elements by their bits.
 class Elements {
 public:
-    Elements(Scalar element, std::size_t count) : element_(element), bytes_(count * size_of(element)) {}
+    Elements(Scalar element, std::size_t count)
+        : element_(element), bytes_(count * size_of(element)) {}
 
     Scalar element() const { return element_; }
     std::size_t count() const { return bytes_.size() / size_of(element_); }
@@ -94,7 +98,8 @@ inline Elements make_elements(Scalar element, Operator op, std::size_t count, st
                 if (floats == FloatData::special) {
                     value = h & mask;  // NaN now and then: one exponent of 32 in f16
                     if ((h >> 40) % 8 == 0) value = nan_bits(element) | ((h >> 50) & 7);
-                    if ((h >> 40) % 8 == 1) value = (h >> 50) & 1 ? 0 : std::uint64_t{1} << (bits - 1);
+                    if ((h >> 40) % 8 == 1)
+                        value = (h >> 50) & 1 ? 0 : std::uint64_t{1} << (bits - 1);
                 } else {
                     // Few distinct values, so that ties are common.
                     value = float_bits(element, static_cast<double>(h % 64) - 32.0);
@@ -104,33 +109,41 @@ inline Elements make_elements(Scalar element, Operator op, std::size_t count, st
                 if (floats == FloatData::exact) {
                     value = float_bits(element, small);
                 } else if (element == Scalar::f16) {
-                    value = float_bits(element, static_cast<double>((h >> 20) % 1024 + 1024) * 0x1p-11 *
-                                                    (small < 0 ? -1.0 : 1.0) * std::ldexp(1.0, static_cast<int>(h % 8)));
+                    value = float_bits(element, static_cast<double>((h >> 20) % 1024 + 1024) *
+                                                    0x1p-11 * (small < 0 ? -1.0 : 1.0) *
+                                                    std::ldexp(1.0, static_cast<int>(h % 8)));
                 } else {
-                    value = float_bits(element, std::ldexp(static_cast<double>(h >> 11), -53 + static_cast<int>(h % 8)) *
+                    value = float_bits(element, std::ldexp(static_cast<double>(h >> 11),
+                                                           -53 + static_cast<int>(h % 8)) *
                                                     (small < -5 ? -1.0 : 1.0));
                 }
             } else {
-                // Products: factors near 1 in magnitude; doublings and halvings alternate, so that no
-                // partial product of neighbours leaves the range.
+                // Products: factors near 1 in magnitude; doublings and halvings alternate, so that
+                // no partial product of neighbours leaves the range.
                 const double sign = (h & 1) != 0 ? -1.0 : 1.0;
                 double factor = 1.0;
                 if (floats == FloatData::exact) {
                     if (hash(seed ^ 7, i / 2) % 3 == 0) factor = i % 2 == 0 ? 2.0 : 0.5;
                 } else {
-                    factor = 1.0 + static_cast<double>(static_cast<std::int64_t>(h % 3) - 1) * 0x1p-10;
+                    factor =
+                        1.0 + static_cast<double>(static_cast<std::int64_t>(h % 3) - 1) * 0x1p-10;
                 }
                 value = float_bits(element, sign * factor);
             }
         } else {
             switch (op) {
-                case Operator::product: value |= 1; break;  // odd: no factor makes all others invisible
+                case Operator::product:
+                    value |= 1;
+                    break;  // odd: no factor makes all others invisible
                 case Operator::bit_and:
                     // All ones but for an element here and there, which clears a bit.
-                    value = (h >> 8) % (count / 16 + 1) == 0 ? mask & ~(std::uint64_t{1} << (h % 64) % bits) : mask;
+                    value = (h >> 8) % (count / 16 + 1) == 0
+                                ? mask & ~(std::uint64_t{1} << (h % 64) % bits)
+                                : mask;
                     break;
                 case Operator::bit_or:
-                    value = (h >> 8) % (count / 16 + 1) == 0 ? std::uint64_t{1} << (h % 64) % bits : 0;
+                    value =
+                        (h >> 8) % (count / 16 + 1) == 0 ? std::uint64_t{1} << (h % 64) % bits : 0;
                     break;
                 case Operator::min:
                 case Operator::max:

@@ -26,6 +26,8 @@ std::vector<std::string> seen_labels;
 int labels_open = 0;
 std::vector<VkMemoryBarrier> seen_barriers;
 std::vector<VkDescriptorPool> seen_pools;
+std::set<const void*> seen_allocators;
+int objects = 0;
 bool swallowing = false;
 thread_local int driver_depth = 0;
 
@@ -52,8 +54,10 @@ void observe(const std::string& name, VkDevice, VkPipelineCache cache, std::uint
     for (std::uint32_t i = 0; i < count; ++i) {
         const VkPipelineShaderStageCreateInfo& stage = infos[i].stage;
         const auto* size = in_chain<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
-            stage.pNext, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-        seen_pipelines.push_back({cache, stage.flags, size != nullptr ? size->requiredSubgroupSize : 0,
+            stage.pNext,
+            VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+        seen_pipelines.push_back({cache, stage.flags,
+                                  size != nullptr ? size->requiredSubgroupSize : 0,
                                   module_versions[stage.module]});
     }
 }
@@ -68,14 +72,33 @@ void observe(const std::string& name, VkCommandBuffer) {
     if (name == "vkCmdEndDebugUtilsLabelEXT") --labels_open;
 }
 
-void observe(const std::string& name, VkCommandBuffer, VkPipelineStageFlags, VkPipelineStageFlags, VkDependencyFlags,
-             std::uint32_t count, const VkMemoryBarrier* barriers, std::uint32_t, const VkBufferMemoryBarrier*,
-             std::uint32_t, const VkImageMemoryBarrier*) {
-    if (name == "vkCmdPipelineBarrier") seen_barriers.insert(seen_barriers.end(), barriers, barriers + count);
+void observe(const std::string& name, VkCommandBuffer, VkPipelineStageFlags, VkPipelineStageFlags,
+             VkDependencyFlags, std::uint32_t count, const VkMemoryBarrier* barriers, std::uint32_t,
+             const VkBufferMemoryBarrier*, std::uint32_t, const VkImageMemoryBarrier*) {
+    if (name == "vkCmdPipelineBarrier")
+        seen_barriers.insert(seen_barriers.end(), barriers, barriers + count);
 }
 
-void observe(const std::string& name, VkDevice, const VkDescriptorSetAllocateInfo* info, VkDescriptorSet*) {
+void observe(const std::string& name, VkDevice, const VkDescriptorSetAllocateInfo* info,
+             VkDescriptorSet*) {
     if (name == "vkAllocateDescriptorSets") seen_pools.push_back(info->descriptorPool);
+}
+
+void observe_allocator(const VkAllocationCallbacks* allocator) {
+    seen_allocators.insert(allocator != nullptr ? allocator->pUserData : nullptr);
+}
+template <class T>
+void observe_allocator(const T&) {}
+
+// Destroying nothing is no destruction.
+template <class Handle>
+bool is_destruction(const std::string& name, VkDevice, Handle object,
+                    const VkAllocationCallbacks*) {
+    return (name.starts_with("vkDestroy") || name == "vkFreeMemory") && object != Handle{};
+}
+template <class... A>
+bool is_destruction(const std::string&, const A&...) {
+    return false;
 }
 
 // And after it.
@@ -84,7 +107,8 @@ void observe_result(const std::string&, A...) {}
 
 void observe_result(const std::string& name, VkDevice, const VkShaderModuleCreateInfo* info,
                     const VkAllocationCallbacks*, VkShaderModule* module) {
-    if (name == "vkCreateShaderModule" && info->codeSize >= 8) module_versions[*module] = info->pCode[1];
+    if (name == "vkCreateShaderModule" && info->codeSize >= 8)
+        module_versions[*module] = info->pCode[1];
 }
 
 // A function of a driver by its index in the table below, in its own type.
@@ -100,61 +124,85 @@ struct Wrapper<Index, R(VKAPI_PTR*)(A...)> {
         const std::string name = name_of(Index);
         PFN_vkVoidFunction real = nullptr;
         bool swallow = false;
+        [[maybe_unused]] VkResult failed = VK_SUCCESS;
         {
             const std::lock_guard lock(mutex);
             const int number = ++call_counts[name];
             observe(name, arguments...);
+            (observe_allocator(arguments), ...);
+            if (is_destruction(name, arguments...)) --objects;
             real = real_functions[name];
             swallow = swallowing && name.starts_with("vkCmd");
             if constexpr (std::is_same_v<R, VkResult>) {
                 const auto failure = failures.find(name);
-                if (failure != failures.end() && number >= failure->second.first && failure->second.left > 0) {
+                if (failure != failures.end() && number >= failure->second.first &&
+                    failure->second.left > 0) {
                     --failure->second.left;
-                    return failure->second.result;
+                    failed = failure->second.result;
                 }
             }
         }
         if constexpr (std::is_void_v<R>) {
             if (!swallow) reinterpret_cast<R(VKAPI_PTR*)(A...)>(real)(arguments...);
         } else {
+            if constexpr (std::is_same_v<R, VkResult>) {
+                // A wait that fails has waited: on a real loss nothing goes on running, either.
+                if (failed != VK_SUCCESS && name != "vkWaitForFences") return failed;
+            }
             const R result = reinterpret_cast<R(VKAPI_PTR*)(A...)>(real)(arguments...);
             const std::lock_guard lock(mutex);
-            observe_result(name, arguments...);
+            if constexpr (std::is_same_v<R, VkResult>) {
+                const bool made = name.starts_with("vkCreate") || name == "vkAllocateMemory";
+                if (made && result == VK_SUCCESS) ++objects;
+                if (result == VK_SUCCESS) observe_result(name, arguments...);
+            }
+            if constexpr (std::is_same_v<R, VkResult>) {
+                if (failed != VK_SUCCESS) return failed;
+            }
             return result;
         }
     }
 };
 
 // Every function through which work reaches the device, or that a driver may fail.
-#define LANEWISE_INTERCEPTED(X)      \
-    X(0, AllocateCommandBuffers)     \
-    X(1, AllocateDescriptorSets)     \
-    X(2, AllocateMemory)             \
-    X(3, BeginCommandBuffer)         \
-    X(4, BindBufferMemory)           \
-    X(5, CmdBeginDebugUtilsLabelEXT) \
-    X(6, CmdBindDescriptorSets)      \
-    X(7, CmdBindPipeline)            \
-    X(8, CmdDispatch)                \
-    X(9, CmdDispatchIndirect)        \
-    X(10, CmdEndDebugUtilsLabelEXT)  \
-    X(11, CmdPipelineBarrier)        \
-    X(12, CmdPushConstants)          \
-    X(13, CmdPushDescriptorSetKHR)   \
-    X(14, CmdWriteTimestamp)         \
-    X(15, CreateBuffer)              \
-    X(16, CreateCommandPool)         \
-    X(17, CreateComputePipelines)    \
-    X(18, CreateDescriptorPool)      \
-    X(19, CreateDescriptorSetLayout) \
-    X(20, CreateFence)               \
-    X(21, CreatePipelineLayout)      \
-    X(22, CreateShaderModule)        \
-    X(23, EndCommandBuffer)          \
-    X(24, MapMemory)                 \
-    X(25, QueueSubmit)               \
-    X(26, WaitForFences)             \
-    X(27, UpdateDescriptorSets)
+#define LANEWISE_INTERCEPTED(X)       \
+    X(0, AllocateCommandBuffers)      \
+    X(1, AllocateDescriptorSets)      \
+    X(2, AllocateMemory)              \
+    X(3, BeginCommandBuffer)          \
+    X(4, BindBufferMemory)            \
+    X(5, CmdBeginDebugUtilsLabelEXT)  \
+    X(6, CmdBindDescriptorSets)       \
+    X(7, CmdBindPipeline)             \
+    X(8, CmdDispatch)                 \
+    X(9, CmdDispatchIndirect)         \
+    X(10, CmdEndDebugUtilsLabelEXT)   \
+    X(11, CmdPipelineBarrier)         \
+    X(12, CmdPushConstants)           \
+    X(13, CmdPushDescriptorSetKHR)    \
+    X(14, CmdWriteTimestamp)          \
+    X(15, CreateBuffer)               \
+    X(16, CreateCommandPool)          \
+    X(17, CreateComputePipelines)     \
+    X(18, CreateDescriptorPool)       \
+    X(19, CreateDescriptorSetLayout)  \
+    X(20, CreateFence)                \
+    X(21, CreatePipelineLayout)       \
+    X(22, CreateShaderModule)         \
+    X(23, EndCommandBuffer)           \
+    X(24, MapMemory)                  \
+    X(25, QueueSubmit)                \
+    X(26, WaitForFences)              \
+    X(27, UpdateDescriptorSets)       \
+    X(28, DestroyBuffer)              \
+    X(29, DestroyCommandPool)         \
+    X(30, DestroyDescriptorPool)      \
+    X(31, DestroyDescriptorSetLayout) \
+    X(32, DestroyFence)               \
+    X(33, DestroyPipeline)            \
+    X(34, DestroyPipelineLayout)      \
+    X(35, DestroyShaderModule)        \
+    X(36, FreeMemory)
 
 const char* name_of(int index) {
     switch (index) {
@@ -167,8 +215,9 @@ const char* name_of(int index) {
 }
 
 PFN_vkVoidFunction wrapper_of(const char* wanted) {
-#define LANEWISE_WRAP(number, name) \
-    if (std::strcmp(wanted, "vk" #name) == 0) return reinterpret_cast<PFN_vkVoidFunction>(&Wrapper<number, PFN_vk##name>::call);
+#define LANEWISE_WRAP(number, name)           \
+    if (std::strcmp(wanted, "vk" #name) == 0) \
+        return reinterpret_cast<PFN_vkVoidFunction>(&Wrapper<number, PFN_vk##name>::call);
     LANEWISE_INTERCEPTED(LANEWISE_WRAP)
 #undef LANEWISE_WRAP
     return nullptr;
@@ -218,6 +267,8 @@ void VulkanFaults::reset() {
     labels_open = 0;
     seen_barriers.clear();
     seen_pools.clear();
+    seen_allocators.clear();
+    objects = 0;
     swallowing = false;
 }
 
@@ -261,6 +312,16 @@ std::vector<VkMemoryBarrier> VulkanFaults::memory_barriers() {
 std::vector<VkDescriptorPool> VulkanFaults::allocated_from() {
     const std::lock_guard lock(mutex);
     return seen_pools;
+}
+
+std::set<const void*> VulkanFaults::allocator_owners() {
+    const std::lock_guard lock(mutex);
+    return seen_allocators;
+}
+
+int VulkanFaults::live_objects() {
+    const std::lock_guard lock(mutex);
+    return objects;
 }
 
 bool VulkanFaults::inside_driver() { return driver_depth > 0; }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ public:
 
     // From the call number `call` on (the first is 1) the function answers `result` instead of
     // calling the driver; `times` limits how often.
-    static void fail(const std::string& function, VkResult result, int call = 1, int times = 1 << 30);
+    static void fail(const std::string& function, VkResult result, int call = 1,
+                     int times = 1 << 30);
 
     // Calls since reset(), failed ones included.
     static int calls(const std::string& function);
@@ -40,6 +42,12 @@ public:
     static int open_labels();                  // begun and not ended
     static std::vector<VkMemoryBarrier> memory_barriers();
     static std::vector<VkDescriptorPool> allocated_from();  // vkAllocateDescriptorSets
+
+    // The user data of the allocators that creating, allocating, destroying and freeing functions
+    // were given; null for a call without an allocator.
+    static std::set<const void*> allocator_owners();
+    // Objects made and not destroyed since reset().
+    static int live_objects();
 
     // While a driver's or layer's function runs on this thread: its allocations are not ours.
     static bool inside_driver();

@@ -50,8 +50,9 @@ std::uint32_t power_of_two(int low, int high) {
 Caps arbitrary_caps() {
     Caps caps;
     caps.api = *rc::gen::element(Api::none, Api::vulkan, Api::webgpu, Api::simulator);
-    caps.device_name = *rc::gen::element<std::string>("", "a \"quoted\" name", "back\\slash", "tab\tnew\nline",
-                                                      "Apple M2", "\xc3\xa9\xe2\x82\xac");
+    caps.device_name =
+        *rc::gen::element<std::string>("", "a \"quoted\" name", "back\\slash", "tab\tnew\nline",
+                                       "Apple M2", "\xc3\xa9\xe2\x82\xac");
     caps.driver = *rc::gen::element<std::string>("", "Mesa 22.3.6 (LLVM 15.0.6)");
     caps.vendor_id = *rc::gen::arbitrary<std::uint32_t>();
     caps.device_id = *rc::gen::arbitrary<std::uint32_t>();
@@ -71,9 +72,10 @@ Caps arbitrary_caps() {
     subgroup.max_workgroup_subgroups = *rc::gen::arbitrary<std::uint32_t>();
     subgroup.extended_types = *rc::gen::arbitrary<bool>();
     Limits& limits = caps.limits;
-    for (auto field : {&Limits::max_workgroup_invocations, &Limits::max_workgroup_size_x,
-                       &Limits::max_workgroup_memory, &Limits::max_groups_x, &Limits::max_groups_y,
-                       &Limits::max_groups_z, &Limits::max_storage_buffers, &Limits::max_push_constants}) {
+    for (auto field :
+         {&Limits::max_workgroup_invocations, &Limits::max_workgroup_size_x,
+          &Limits::max_workgroup_memory, &Limits::max_groups_x, &Limits::max_groups_y,
+          &Limits::max_groups_z, &Limits::max_storage_buffers, &Limits::max_push_constants}) {
         limits.*field = *rc::gen::arbitrary<std::uint32_t>();
     }
     limits.storage_offset_alignment = power_of_two(0, 8);
@@ -83,12 +85,14 @@ Caps arbitrary_caps() {
                        &Types::storage8, &Types::storage16}) {
         caps.types.*field = *rc::gen::arbitrary<bool>();
     }
-    for (auto field : {&Caps::device_addresses, &Caps::push_descriptors, &Caps::device_scope_barrier,
-                       &Caps::memory_model, &Caps::int64_atomics, &Caps::timestamps}) {
+    for (auto field :
+         {&Caps::device_addresses, &Caps::push_descriptors, &Caps::device_scope_barrier,
+          &Caps::memory_model, &Caps::int64_atomics, &Caps::timestamps}) {
         caps.*field = *rc::gen::arbitrary<bool>();
     }
     caps.timestamp_period_ns = *rc::gen::element(0.0, 1.0, 52.083333333333336, 1.0 / 3.0);
-    caps.forward_progress = *rc::gen::element(ForwardProgress::unknown, ForwardProgress::guaranteed);
+    caps.forward_progress =
+        *rc::gen::element(ForwardProgress::unknown, ForwardProgress::guaranteed);
     caps.probe = *rc::gen::element(ProbeState::not_run, ProbeState::passed, ProbeState::failed);
     caps.probe_report = *rc::gen::element<std::string>("", "32 claimed, 16 seen");
     return caps;
@@ -152,7 +156,8 @@ TEST(CapsJson, WhatIsWrongIsNamed) {
 }
 
 TEST(CapsJson, WhatIsNoObjectIsRefused) {
-    for (const char* text : {"", " ", "[]", "3", "null", "{", "{}}", "{\"vendor_id\": 1,}", "\xff\xfe"}) {
+    for (const char* text :
+         {"", " ", "[]", "3", "null", "{", "{}}", "{\"vendor_id\": 1,}", "\xff\xfe"}) {
         SCOPED_TRACE(text);
         const auto caps = caps_from_json(text);
         ASSERT_FALSE(caps);
@@ -163,15 +168,55 @@ TEST(CapsJson, WhatIsNoObjectIsRefused) {
 
 TEST(CapsJson, HasEveryFieldByItsName) {
     const std::string text = caps_to_json(Caps{});
-    for (const char* field :
-         {"api", "device_name", "driver", "vendor_id", "device_id", "driver_version", "api_version_major",
-          "api_version_minor", "cpu_device", "subgroup", "operations", "stages", "size", "min_size", "max_size",
-          "size_is_true", "required_size_stages", "full_subgroups", "max_workgroup_subgroups", "extended_types",
-          "limits", "max_workgroup_invocations", "max_workgroup_size_x", "max_workgroup_memory", "max_groups_x",
-          "max_groups_y", "max_groups_z", "max_storage_buffers", "max_storage_range", "storage_offset_alignment",
-          "max_push_constants", "types", "int64", "float64", "float16", "int8", "int16", "storage8", "storage16",
-          "device_addresses", "push_descriptors", "device_scope_barrier", "memory_model", "int64_atomics",
-          "timestamps", "timestamp_period_ns", "forward_progress", "probe", "probe_report"}) {
+    for (const char* field : {"api",
+                              "device_name",
+                              "driver",
+                              "vendor_id",
+                              "device_id",
+                              "driver_version",
+                              "api_version_major",
+                              "api_version_minor",
+                              "cpu_device",
+                              "subgroup",
+                              "operations",
+                              "stages",
+                              "size",
+                              "min_size",
+                              "max_size",
+                              "size_is_true",
+                              "required_size_stages",
+                              "full_subgroups",
+                              "max_workgroup_subgroups",
+                              "extended_types",
+                              "limits",
+                              "max_workgroup_invocations",
+                              "max_workgroup_size_x",
+                              "max_workgroup_memory",
+                              "max_groups_x",
+                              "max_groups_y",
+                              "max_groups_z",
+                              "max_storage_buffers",
+                              "max_storage_range",
+                              "storage_offset_alignment",
+                              "max_push_constants",
+                              "types",
+                              "int64",
+                              "float64",
+                              "float16",
+                              "int8",
+                              "int16",
+                              "storage8",
+                              "storage16",
+                              "device_addresses",
+                              "push_descriptors",
+                              "device_scope_barrier",
+                              "memory_model",
+                              "int64_atomics",
+                              "timestamps",
+                              "timestamp_period_ns",
+                              "forward_progress",
+                              "probe",
+                              "probe_report"}) {
         EXPECT_NE(text.find("\"" + std::string(field) + "\":"), std::string::npos) << field;
     }
     // Two-space indented.

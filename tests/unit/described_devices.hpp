@@ -23,12 +23,13 @@ inline std::string read_text(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// All of them, by name. One that does not load comes back with Caps that say nothing and a name that
-// ends in the error; CapsJson.DescribedDevicesLoad reports it.
+// All of them, by name. One that does not load comes back with Caps that say nothing and a name
+// that ends in the error; CapsJson.DescribedDevicesLoad reports it.
 inline const std::vector<DescribedDevice>& described_devices() {
     static const std::vector<DescribedDevice> devices = [] {
         std::vector<DescribedDevice> found;
-        for (const auto& entry : std::filesystem::directory_iterator(repository_root() / "tests" / "devices")) {
+        for (const auto& entry :
+             std::filesystem::directory_iterator(repository_root() / "tests" / "devices")) {
             if (entry.path().extension() != ".json") continue;
             auto caps = caps_from_json(read_text(entry.path()));
             std::string name = entry.path().stem().string();

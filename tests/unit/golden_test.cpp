@@ -29,7 +29,10 @@ const Case kCases[] = {
     {"two_pass_by_address",
      {.max_count = 100000,
       .addressing = Addressing::device_address,
-      .policy = ReducePolicy{.workgroup_size = 64, .vectors = 1, .max_groups = 7, .max_items_per_dispatch = 5000}}},
+      .policy = ReducePolicy{.workgroup_size = 64,
+                             .vectors = 1,
+                             .max_groups = 7,
+                             .max_items_per_dispatch = 5000}}},
 };
 
 bool updating() {

@@ -11,7 +11,9 @@
 namespace lanewise::test {
 namespace {
 
-bool holds(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
+bool holds(std::string_view name, std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+}
 
 TEST(KernelCatalogue, IsSortedByNameThenVersion) {
     const auto catalogue = detail::kernel_catalogue();
@@ -50,7 +52,8 @@ TEST(KernelCatalogue, ModulesAreWhatTheirNamesSay) {
             << "PhysicalStorageBufferAddresses";
         if (holds(module.name, ".device_address") || holds(module.name, ".descriptor")) {
             const bool float64 = holds(module.name, "f64");
-            EXPECT_EQ(facts.capabilities.contains(10), float64) << "Float64 only where the name has f64";
+            EXPECT_EQ(facts.capabilities.contains(10), float64)
+                << "Float64 only where the name has f64";
         }
     }
     EXPECT_GT(subgroup, 0);
@@ -84,11 +87,25 @@ TEST(KernelCatalogue, UnknownNamesAreNotFound) {
 
 // The scanner itself must be able to see what it looks for.
 TEST(SpirvScan, SeesSubgroupOperationsAndCapabilities) {
-    const std::uint32_t words[] = {0x07230203, 0x00010300, 0, 10, 0,
-                                   (2u << 16) | 17, 1,             // OpCapability Shader
-                                   (2u << 16) | 17, 63,            // OpCapability GroupNonUniformArithmetic
-                                   (6u << 16) | 349, 1, 2, 3, 0, 4,  // OpGroupNonUniformIAdd
-                                   (4u << 16) | 224, 5, 6, 7};      // OpControlBarrier
+    const std::uint32_t words[] = {0x07230203,
+                                   0x00010300,
+                                   0,
+                                   10,
+                                   0,
+                                   (2u << 16) | 17,
+                                   1,  // OpCapability Shader
+                                   (2u << 16) | 17,
+                                   63,  // OpCapability GroupNonUniformArithmetic
+                                   (6u << 16) | 349,
+                                   1,
+                                   2,
+                                   3,
+                                   0,
+                                   4,  // OpGroupNonUniformIAdd
+                                   (4u << 16) | 224,
+                                   5,
+                                   6,
+                                   7};  // OpControlBarrier
     const SpirvFacts facts = scan_spirv(words);
     EXPECT_TRUE(facts.well_formed);
     EXPECT_EQ(facts.capabilities, (std::set<std::uint32_t>{1, 63}));

@@ -45,10 +45,10 @@ TEST(Operators, OperatorsHaveTheNamesOfTheCommandLine) {
         bool arg;
     };
     const Row rows[] = {
-        {Operator::sum, "sum", false},    {Operator::product, "product", false},
-        {Operator::min, "min", false},    {Operator::max, "max", false},
-        {Operator::bit_and, "and", false}, {Operator::bit_or, "or", false},
-        {Operator::bit_xor, "xor", false}, {Operator::argmin, "argmin", true},
+        {Operator::sum, "sum", false},      {Operator::product, "product", false},
+        {Operator::min, "min", false},      {Operator::max, "max", false},
+        {Operator::bit_and, "and", false},  {Operator::bit_or, "or", false},
+        {Operator::bit_xor, "xor", false},  {Operator::argmin, "argmin", true},
         {Operator::argmax, "argmax", true},
     };
     for (const Row& row : rows) {
@@ -81,8 +81,8 @@ TEST(Operators, EnumeratorsPrintByTheirCppNames) {
     EXPECT_STREQ(to_text(Role::scratch), "scratch");
     EXPECT_STREQ(to_text(When::count_in_buffer), "count_in_buffer");
     EXPECT_STREQ(to_text(Groups::share), "share");
-    for (const auto strategy :
-         {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass}) {
+    for (const auto strategy : {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+                                ReduceStrategy::two_pass, ReduceStrategy::arrival_sum}) {
         EXPECT_EQ(reduce_strategy_from_text(to_text(strategy)), strategy);
     }
     EXPECT_STREQ(to_text(ReduceStrategy::last_workgroup), "last_workgroup");

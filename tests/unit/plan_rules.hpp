@@ -31,10 +31,11 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
     const Share& share = plan.share;
     rule(share.tile_items >= 1, "a tile has no item");
     rule(share.max_groups >= 1 && share.max_groups <= limits.max_groups_x,
-         fmt::format("max_groups {} is above the device's {}", share.max_groups, limits.max_groups_x));
+         fmt::format("max_groups {} is above the device's {}", share.max_groups,
+                     limits.max_groups_x));
     rule(share.max_tiles_per_dispatch >= share.max_groups,
-         fmt::format("max_tiles_per_dispatch {} is below max_groups {}", share.max_tiles_per_dispatch,
-                     share.max_groups));
+         fmt::format("max_tiles_per_dispatch {} is below max_groups {}",
+                     share.max_tiles_per_dispatch, share.max_groups));
     const std::uint64_t tiles =
         plan.max_count / share.tile_items + (plan.max_count % share.tile_items != 0 ? 1 : 0);
     rule(tiles <= 0xffffffffu, fmt::format("{} tiles do not fit 32 bits", tiles));
@@ -48,33 +49,37 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
     for (const Argument& argument : plan.arguments) {
         const std::string name = to_text(argument.role);
         rule(std::has_single_bit(argument.alignment), name + ": alignment is no power of two");
-        rule((argument.usages & BufferUsage::storage) != 0 || plan.addressing == Addressing::device_address,
+        rule((argument.usages & BufferUsage::storage) != 0 ||
+                 plan.addressing == Addressing::device_address,
              name + " is not used as storage");
         rule(((argument.usages & BufferUsage::device_address) != 0) ==
                  (plan.addressing == Addressing::device_address),
              name + ": usages do not fit the addressing");
         if (plan.addressing == Addressing::descriptor) {
             rule(argument.alignment % limits.storage_offset_alignment == 0,
-                 fmt::format("{}: alignment {} is no multiple of the device's {}", name, argument.alignment,
-                             limits.storage_offset_alignment));
+                 fmt::format("{}: alignment {} is no multiple of the device's {}", name,
+                             argument.alignment, limits.storage_offset_alignment));
             rule(argument.bytes <= limits.max_storage_range,
                  fmt::format("{}: {} bytes are above the device's {}", name, argument.bytes,
                              limits.max_storage_range));
         }
         std::uint64_t before = 0;
-        for (const std::uint64_t count :
-             {std::uint64_t{0}, std::uint64_t{1}, plan.max_count / 3, plan.max_count / 2, plan.max_count}) {
+        for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1}, plan.max_count / 3,
+                                          plan.max_count / 2, plan.max_count}) {
             if (count > plan.max_count) continue;
             if (count < plan.max_count && count == 1 && plan.max_count / 3 < 1) continue;
             const std::uint64_t needed = bytes_needed(plan, argument.role, count);
             rule(needed <= argument.bytes,
-                 fmt::format("{}: {} items need {} bytes, the argument has {}", name, count, needed, argument.bytes));
-            rule(needed >= before, fmt::format("{}: {} items need fewer bytes than fewer items", name, count));
+                 fmt::format("{}: {} items need {} bytes, the argument has {}", name, count, needed,
+                             argument.bytes));
+            rule(needed >= before,
+                 fmt::format("{}: {} items need fewer bytes than fewer items", name, count));
             before = needed;
         }
     }
     if (const Argument* input = plan.argument(Role::input); input != nullptr) {
-        rule(input->bytes / plan.element_bytes >= plan.max_count, "input is too small for max_count");
+        rule(input->bytes / plan.element_bytes >= plan.max_count,
+             "input is too small for max_count");
         rule(bytes_needed(plan, Role::input, plan.max_count) >= plan.max_count * plan.element_bytes,
              "bytes_needed is too small for max_count items");
         rule(input->access == Access::read, "input is not only read");
@@ -86,29 +91,34 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
     std::uint64_t most_dispatches = 0;
     for (const Pass& pass : plan.passes) {
         const std::string& name = pass.name;
-        rule(pass.kernel.starts_with(name + '.'), name + ": kernel " + pass.kernel + " has another name");
+        rule(pass.kernel.starts_with(name + '.'),
+             name + ": kernel " + pass.kernel + " has another name");
         rule(pass.kernel.ends_with(std::string(".") + to_text(plan.addressing)),
              name + ": kernel " + pass.kernel + " has another addressing than the plan");
         rule(pass.kernel.find(std::string(".") + to_text(pass.form) + '.') != std::string::npos,
              name + ": kernel " + pass.kernel + " has another form than the pass");
         rule(pass.workgroup_size <= limits.max_workgroup_invocations &&
                  pass.workgroup_size <= limits.max_workgroup_size_x && pass.workgroup_size >= 1,
-             fmt::format("{}: workgroup size {} is above the device's {}, {}", name, pass.workgroup_size,
-                         limits.max_workgroup_invocations, limits.max_workgroup_size_x));
+             fmt::format("{}: workgroup size {} is above the device's {}, {}", name,
+                         pass.workgroup_size, limits.max_workgroup_invocations,
+                         limits.max_workgroup_size_x));
         rule(pass.workgroup_memory <= limits.max_workgroup_memory,
-             fmt::format("{}: workgroup memory {} is above the device's {}", name, pass.workgroup_memory,
-                         limits.max_workgroup_memory));
-        rule(plan.addressing == Addressing::device_address || pass.bindings.size() <= limits.max_storage_buffers,
+             fmt::format("{}: workgroup memory {} is above the device's {}", name,
+                         pass.workgroup_memory, limits.max_workgroup_memory));
+        rule(plan.addressing == Addressing::device_address ||
+                 pass.bindings.size() <= limits.max_storage_buffers,
              fmt::format("{}: {} bindings are above the device's {}", name, pass.bindings.size(),
                          limits.max_storage_buffers));
         rule(!pass.constants.empty() && pass.constants[0].id == 0 &&
                  pass.constants[0].value == pass.workgroup_size,
              name + ": constant 0 is not the workgroup size");
         for (std::size_t i = 1; i < pass.constants.size(); ++i) {
-            rule(pass.constants[i - 1].id < pass.constants[i].id, name + ": constants out of order");
+            rule(pass.constants[i - 1].id < pass.constants[i].id,
+                 name + ": constants out of order");
         }
         for (const Role role : pass.bindings) {
-            rule(role == Role::count || (role == Role::state ? plan.state_bytes != 0 : plan.argument(role) != nullptr),
+            rule(role == Role::count ||
+                     (role == Role::state ? plan.state_bytes != 0 : plan.argument(role) != nullptr),
                  fmt::format("{}: binding {} is no buffer of the plan", name, to_text(role)));
             rule(role != Role::count || pass.when == When::count_in_buffer,
                  name + ": reads the count's buffer in uses that have none");
@@ -116,12 +126,14 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
         if (pass.groups == Groups::share) most_dispatches = launch.dispatches;
 
         const SubgroupCaps& subgroup = caps.subgroup;
-        if (plan.tier == Tier::barrier) rule(pass.form == Form::barrier, name + ": a subgroup kernel in tier barrier");
+        if (plan.tier == Tier::barrier)
+            rule(pass.form == Form::barrier, name + ": a subgroup kernel in tier barrier");
         if (pass.form == Form::barrier) {
             rule(pass.required_subgroup_size == 0 && !pass.full_subgroups,
                  name + ": a barrier kernel asks for subgroups");
         } else {
-            rule((subgroup.stages & Stage::compute) != 0, name + ": no subgroups in the compute stage");
+            rule((subgroup.stages & Stage::compute) != 0,
+                 name + ": no subgroups in the compute stage");
             rule((subgroup.operations & SubgroupOperation::basic) != 0, name + ": no subgroups");
             const bool pinned = plan.tier == Tier::pinned;
             rule((pass.required_subgroup_size != 0) == pinned,
@@ -129,22 +141,26 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
                              to_text(plan.tier)));
             if (pinned) {
                 const std::uint32_t size = pass.required_subgroup_size;
-                rule(std::has_single_bit(size) && size >= subgroup.min_size && size <= subgroup.max_size,
-                     fmt::format("{}: required size {} is not in [{}, {}]", name, size, subgroup.min_size,
-                                 subgroup.max_size));
-                rule((subgroup.required_size_stages & Stage::compute) != 0, name + ": no size can be required");
-                rule(pass.full_subgroups && subgroup.full_subgroups, name + ": full subgroups are not required");
+                rule(std::has_single_bit(size) && size >= subgroup.min_size &&
+                         size <= subgroup.max_size,
+                     fmt::format("{}: required size {} is not in [{}, {}]", name, size,
+                                 subgroup.min_size, subgroup.max_size));
+                rule((subgroup.required_size_stages & Stage::compute) != 0,
+                     name + ": no size can be required");
+                rule(pass.full_subgroups && subgroup.full_subgroups,
+                     name + ": full subgroups are not required");
                 rule(size != 0 && pass.workgroup_size % size == 0,
-                     fmt::format("{}: {} invocations are no multiple of {}", name, pass.workgroup_size, size));
+                     fmt::format("{}: {} invocations are no multiple of {}", name,
+                                 pass.workgroup_size, size));
                 rule(size != 0 && pass.workgroup_size / size <= subgroup.max_workgroup_subgroups,
-                     fmt::format("{}: {} subgroups are above the device's {}", name, pass.workgroup_size / size,
-                                 subgroup.max_workgroup_subgroups));
+                     fmt::format("{}: {} subgroups are above the device's {}", name,
+                                 pass.workgroup_size / size, subgroup.max_workgroup_subgroups));
             }
         }
 
-        const detail::KernelModule* module =
-            detail::find_kernel(pass.kernel, newest_spirv(std::max(caps.api_version_major, 1u),
-                                                          caps.api_version_minor));
+        const detail::KernelModule* module = detail::find_kernel(
+            pass.kernel,
+            newest_spirv(std::max(caps.api_version_major, 1u), caps.api_version_minor));
         rule(module != nullptr, name + ": no kernel " + pass.kernel);
         if (module == nullptr) continue;
         const SpirvFacts facts = scan_spirv(module->words);
@@ -158,11 +174,13 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
         rule(pass.form == Form::barrier || !facts.group_operations.empty(),
              pass.kernel + " is a subgroup kernel without subgroup operations");
     }
-    if (const Argument* scratch = plan.argument(Role::scratch); scratch != nullptr && most_dispatches != 0) {
+    if (const Argument* scratch = plan.argument(Role::scratch);
+        scratch != nullptr && most_dispatches != 0) {
         rule(plan.indirect_offset % 4 == 0, "indirect arguments are not aligned");
         rule(plan.indirect_offset + 16 * most_dispatches <= scratch->bytes,
              "scratch does not hold the arguments of all dispatches");
-        rule((scratch->usages & BufferUsage::indirect) != 0, "scratch is not marked as read indirectly");
+        rule((scratch->usages & BufferUsage::indirect) != 0,
+             "scratch is not marked as read indirectly");
     }
     return broken;
 }

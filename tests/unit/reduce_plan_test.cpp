@@ -17,15 +17,16 @@
 namespace lanewise::test {
 namespace {
 
-constexpr Scalar kScalars[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16, Scalar::f16, Scalar::u32,
-                               Scalar::i32, Scalar::f32, Scalar::u64, Scalar::i64, Scalar::f64};
+constexpr Scalar kScalars[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
+                               Scalar::f16, Scalar::u32, Scalar::i32, Scalar::f32,
+                               Scalar::u64, Scalar::i64, Scalar::f64};
 constexpr Operator kOperators[] = {Operator::sum,     Operator::product, Operator::min,
                                    Operator::max,     Operator::bit_and, Operator::bit_or,
                                    Operator::bit_xor, Operator::argmin,  Operator::argmax};
 constexpr Tier kTiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
 constexpr Addressing kAddressings[] = {Addressing::descriptor, Addressing::device_address};
-constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                                          ReduceStrategy::two_pass};
+constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup,
+                                          ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
 
 bool is_bitwise(Operator op) {
     return op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
@@ -55,7 +56,8 @@ std::vector<Scalar> accumulators(Scalar element) {
 }
 
 std::string text(const ReduceDesc& desc) {
-    return fmt::format("{} of {} into {}, {} items, tier {}, {}, policy {}", to_text(desc.op), to_text(desc.element),
+    return fmt::format("{} of {} into {}, {} items, tier {}, {}, policy {}", to_text(desc.op),
+                       to_text(desc.element),
                        desc.accumulator ? to_text(*desc.accumulator) : "default", desc.max_count,
                        desc.tier ? to_text(*desc.tier) : "auto",
                        desc.addressing ? to_text(*desc.addressing) : "auto",
@@ -68,7 +70,8 @@ bool expect_plan_or_reason(const Caps& caps, const ReduceDesc& desc) {
     if (!plan) {
         EXPECT_FALSE(plan.error().message.empty()) << text(desc);
         EXPECT_EQ(plan.error().message.find('\n'), std::string::npos) << plan.error().message;
-        EXPECT_TRUE(plan.error().code == ErrorCode::unsupported || plan.error().code == ErrorCode::bad_argument ||
+        EXPECT_TRUE(plan.error().code == ErrorCode::unsupported ||
+                    plan.error().code == ErrorCode::bad_argument ||
                     plan.error().code == ErrorCode::limit_exceeded)
             << to_text(plan.error().code) << ": " << plan.error().message;
         return false;
@@ -79,7 +82,8 @@ bool expect_plan_or_reason(const Caps& caps, const ReduceDesc& desc) {
     EXPECT_EQ(plan->primitive, "reduce");
     EXPECT_EQ(plan->max_count, desc.max_count);
     EXPECT_EQ(plan->element_bytes, size_of(desc.element));
-    EXPECT_EQ(plan->tier, desc.tier.value_or(plan->tier)) << "a forced tier never falls back in silence";
+    EXPECT_EQ(plan->tier, desc.tier.value_or(plan->tier))
+        << "a forced tier never falls back in silence";
     EXPECT_EQ(plan->addressing, desc.addressing.value_or(plan->addressing));
     EXPECT_EQ(plan->policy, desc.policy ? to_text(*desc.policy) : plan->policy);
     const Argument* output = plan->argument(Role::output);
@@ -89,9 +93,11 @@ bool expect_plan_or_reason(const Caps& caps, const ReduceDesc& desc) {
 
 TEST(ReduceTypes, DefaultAccumulators) {
     for (const Scalar element : kScalars) {
-        EXPECT_EQ(reduce_accumulator({.element = element}), default_accumulator(element)) << to_text(element);
-        EXPECT_EQ(reduce_accumulator({.element = element, .accumulator = wide_accumulator(element)}),
-                  wide_accumulator(element));
+        EXPECT_EQ(reduce_accumulator({.element = element}), default_accumulator(element))
+            << to_text(element);
+        EXPECT_EQ(
+            reduce_accumulator({.element = element, .accumulator = wide_accumulator(element)}),
+            wide_accumulator(element));
     }
 }
 
@@ -121,7 +127,8 @@ TEST(ReducePlan, EveryRequestOnEveryDevice) {
                 for (const Operator op : kOperators) {
                     for (const Tier tier : kTiers) {
                         for (const Addressing addressing : kAddressings) {
-                            for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 22}) {
+                            for (const std::uint64_t count :
+                                 {std::uint64_t{1000}, std::uint64_t{1} << 22}) {
                                 const ReduceDesc desc{.element = element,
                                                       .op = op,
                                                       .accumulator = accumulator,
@@ -131,7 +138,8 @@ TEST(ReducePlan, EveryRequestOnEveryDevice) {
                                 if (is_bitwise(op) && is_float(element)) {
                                     const auto plan = plan_reduce(device.caps, desc);
                                     ASSERT_FALSE(plan) << text(desc);
-                                    EXPECT_EQ(plan.error().code, ErrorCode::bad_argument) << plan.error().message;
+                                    EXPECT_EQ(plan.error().code, ErrorCode::bad_argument)
+                                        << plan.error().message;
                                     continue;
                                 }
                                 plans += expect_plan_or_reason(device.caps, desc) ? 1 : 0;
@@ -146,23 +154,17 @@ TEST(ReducePlan, EveryRequestOnEveryDevice) {
     }
 }
 
-// The other side of E2: what the device has is used. (Too strong a support test sends everyone to the
-// slow path.)
+// The other side of E2: what the device has is used. (Too strong a support test sends everyone to
+// the slow path.)
 TEST(ReducePlan, DevicesTakeTheTierThatTheyCan) {
     const std::pair<const char*, Tier> rows[] = {
         {"apple-m2", Tier::portable},  // a size cannot be required
-        {"mali-g715", Tier::pinned},
-        {"adreno-740", Tier::pinned},
-        {"intel-xe", Tier::pinned},
-        {"amd-rdna", Tier::pinned},
-        {"nvidia", Tier::pinned},
-        {"all", Tier::pinned},
-        {"size-128", Tier::pinned},
-        {"webgpu-minimum", Tier::barrier},
-        {"none", Tier::barrier},
-        {"basic-only", Tier::barrier},
-        {"basic-ballot", Tier::barrier},
-        {"no-compute-stage", Tier::barrier},
+        {"mali-g715", Tier::pinned},     {"adreno-740", Tier::pinned},
+        {"intel-xe", Tier::pinned},      {"amd-rdna", Tier::pinned},
+        {"nvidia", Tier::pinned},        {"all", Tier::pinned},
+        {"size-128", Tier::pinned},      {"webgpu-minimum", Tier::barrier},
+        {"none", Tier::barrier},         {"basic-only", Tier::barrier},
+        {"basic-ballot", Tier::barrier}, {"no-compute-stage", Tier::barrier},
     };
     for (const auto& [name, tier] : rows) {
         SCOPED_TRACE(name);
@@ -178,6 +180,7 @@ TEST(ReducePlan, ACapableDeviceRunsEverythingInEveryTier) {
         for (const Scalar accumulator : accumulators(element)) {
             for (const Operator op : kOperators) {
                 if (is_bitwise(op) && is_float(element)) continue;
+                if (is_arg(op) && accumulator != default_accumulator(element)) continue;
                 for (const Tier tier : kTiers) {
                     for (const Addressing addressing : kAddressings) {
                         for (const ReduceStrategy strategy : kStrategies) {
@@ -204,7 +207,8 @@ TEST(ReducePlan, TheBarrierTierRunsEverywhere) {
         for (const Scalar element : kScalars) {
             for (const Operator op : kOperators) {
                 if (is_bitwise(op) && is_float(element)) continue;
-                const ReduceDesc desc{.element = element, .op = op, .max_count = 1u << 20, .tier = Tier::barrier};
+                const ReduceDesc desc{
+                    .element = element, .op = op, .max_count = 1u << 20, .tier = Tier::barrier};
                 const auto plan = plan_reduce(device.caps, desc);
                 if (element == Scalar::f64 && !device.caps.types.float64) continue;
                 if (element == Scalar::f16 && !device.caps.types.float16) continue;
@@ -229,15 +233,19 @@ TEST(ReducePlan, AnImpossibleTierNamesTheMissingBit) {
     };
     for (const Tier tier : {Tier::portable, Tier::pinned}) {
         SCOPED_TRACE(to_text(tier));
-        EXPECT_TRUE(names(message("none", tier), {"no subgroup", "basic"})) << message("none", tier);
+        EXPECT_TRUE(names(message("none", tier), {"no subgroup", "basic"}))
+            << message("none", tier);
         EXPECT_TRUE(names(message("basic-only", tier), {"arithmetic", "shuffle", "ballot"}))
             << message("basic-only", tier);
-        EXPECT_TRUE(names(message("basic-ballot", tier), {"arithmetic", "shuffle"})) << message("basic-ballot", tier);
-        EXPECT_TRUE(names(message("no-compute-stage", tier), {"compute"})) << message("no-compute-stage", tier);
+        EXPECT_TRUE(names(message("basic-ballot", tier), {"arithmetic", "shuffle"}))
+            << message("basic-ballot", tier);
+        EXPECT_TRUE(names(message("no-compute-stage", tier), {"compute"}))
+            << message("no-compute-stage", tier);
         EXPECT_TRUE(names(message("webgpu-minimum", tier), {"no subgroup", "basic"}))
             << message("webgpu-minimum", tier);
     }
-    EXPECT_TRUE(names(message("apple-m2", Tier::pinned), {"require"})) << message("apple-m2", Tier::pinned);
+    EXPECT_TRUE(names(message("apple-m2", Tier::pinned), {"require"}))
+        << message("apple-m2", Tier::pinned);
 
     Caps partial = described("nvidia");
     partial.subgroup.full_subgroups = false;
@@ -255,7 +263,8 @@ TEST(ReducePlan, EachMissingOperationIsNoticed) {
         SCOPED_TRACE(operations_to_text(bit));
         for (const Operator op : {Operator::sum, Operator::argmin}) {
             expect_plan_or_reason(caps, {.op = op, .max_count = 1u << 20});
-            for (const Tier tier : kTiers) expect_plan_or_reason(caps, {.op = op, .max_count = 1u << 20, .tier = tier});
+            for (const Tier tier : kTiers)
+                expect_plan_or_reason(caps, {.op = op, .max_count = 1u << 20, .tier = tier});
         }
     }
 }
@@ -276,10 +285,13 @@ TEST(ReducePlan, WithoutADeviceScopeBarrierNoWorkgroupWaitsForOthers) {
     caps.device_scope_barrier = false;
     for (const Tier tier : kTiers) {
         for (const std::uint64_t count : {std::uint64_t{100}, std::uint64_t{1} << 24}) {
-            EXPECT_NE(reduce_policy(caps, {.max_count = count}, tier).strategy, ReduceStrategy::last_workgroup);
+            EXPECT_NE(reduce_policy(caps, {.max_count = count}, tier).strategy,
+                      ReduceStrategy::last_workgroup);
         }
-        const auto forced = plan_reduce(
-            caps, {.max_count = 1u << 20, .tier = tier, .policy = ReducePolicy{.strategy = ReduceStrategy::last_workgroup}});
+        const auto forced =
+            plan_reduce(caps, {.max_count = 1u << 20,
+                               .tier = tier,
+                               .policy = ReducePolicy{.strategy = ReduceStrategy::last_workgroup}});
         ASSERT_FALSE(forced);
         EXPECT_FALSE(forced.error().message.empty());
     }
@@ -314,10 +326,12 @@ TEST(ReducePlan, ImpossiblePoliciesAreRefused) {
         return plan.error().message;
     };
     for (const std::uint32_t size : {0u, 1u, 2u, 3u, 48u, 100u, 2048u, 0x80000000u, ~0u}) {
-        EXPECT_NE(refused([&](ReducePolicy& policy) { policy.workgroup_size = size; }), "") << "W " << size;
+        EXPECT_NE(refused([&](ReducePolicy& policy) { policy.workgroup_size = size; }), "")
+            << "W " << size;
     }
     for (const std::uint32_t vectors : {0u, 3u, 5u, 32u, ~0u}) {
-        EXPECT_NE(refused([&](ReducePolicy& policy) { policy.vectors = vectors; }), "") << "vectors " << vectors;
+        EXPECT_NE(refused([&](ReducePolicy& policy) { policy.vectors = vectors; }), "")
+            << "vectors " << vectors;
     }
     EXPECT_NE(refused([&](ReducePolicy& policy) { policy.max_groups = 0; }), "");
 }
@@ -327,14 +341,31 @@ TEST(ReducePlan, ImpossibleAccumulatorsAreRefused) {
     for (const Scalar element : kScalars) {
         const auto allowed = accumulators(element);
         for (const Scalar accumulator : kScalars) {
-            const ReduceDesc desc{.element = element, .accumulator = accumulator, .max_count = 1000};
+            const ReduceDesc desc{
+                .element = element, .accumulator = accumulator, .max_count = 1000};
             const auto plan = plan_reduce(caps, desc);
-            const bool expected = std::find(allowed.begin(), allowed.end(), accumulator) != allowed.end();
+            const bool expected =
+                std::find(allowed.begin(), allowed.end(), accumulator) != allowed.end();
             EXPECT_EQ(plan.has_value(), expected) << text(desc);
             if (!plan) {
                 EXPECT_EQ(plan.error().code, ErrorCode::bad_argument);
-                EXPECT_NE(plan.error().message.find(to_text(accumulator)), std::string::npos) << plan.error().message;
+                EXPECT_NE(plan.error().message.find(to_text(accumulator)), std::string::npos)
+                    << plan.error().message;
             }
+        }
+    }
+}
+
+TEST(ReducePlan, ArgTakesTheDefaultAccumulator) {
+    const Caps caps = described("all");
+    for (const Scalar element : kScalars) {
+        for (const Scalar accumulator : accumulators(element)) {
+            const ReduceDesc desc{.element = element,
+                                  .op = Operator::argmax,
+                                  .accumulator = accumulator,
+                                  .max_count = 1000};
+            const auto plan = plan_reduce(caps, desc);
+            EXPECT_EQ(plan.has_value(), accumulator == default_accumulator(element)) << text(desc);
         }
     }
 }
@@ -356,7 +387,8 @@ TEST(ReducePlan, InputsAboveTheLargestBinding) {
     EXPECT_EQ(by_address->addressing, Addressing::device_address);
     EXPECT_TRUE(broken_rules(*by_address, caps).empty());
 
-    const auto forced = plan_reduce(caps, {.max_count = count, .addressing = Addressing::descriptor});
+    const auto forced =
+        plan_reduce(caps, {.max_count = count, .addressing = Addressing::descriptor});
     ASSERT_FALSE(forced);
     EXPECT_EQ(forced.error().code, ErrorCode::limit_exceeded);
     EXPECT_NE(forced.error().message.find("1048576"), std::string::npos) << forced.error().message;
@@ -371,18 +403,20 @@ TEST(ReducePlan, InputsAboveTheLargestBinding) {
 }
 
 TEST(ReducePlan, DeviceAddressesCannotBeForcedWhereTheyAreMissing) {
-    const auto plan = plan_reduce(described("none"), {.max_count = 10, .addressing = Addressing::device_address});
+    const auto plan =
+        plan_reduce(described("none"), {.max_count = 10, .addressing = Addressing::device_address});
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
     EXPECT_NE(plan.error().message.find("address"), std::string::npos) << plan.error().message;
 }
 
-// A6, A7, A8, E1: sizes that do not fit 32 bits, signed or not, end in a right plan or a clean refusal.
+// A6, A7, A8, E1: sizes that do not fit 32 bits, signed or not, end in a right plan or a clean
+// refusal.
 TEST(ReducePlan, HugeCounts) {
     const std::uint64_t one = 1;
-    const std::uint64_t counts[] = {(one << 31) - 1, one << 31,       (one << 31) + 1, (one << 32) - 1,
-                                    one << 32,       (one << 32) + 7, 4333734380,      one << 36,
-                                    one << 40,       one << 48,       one << 62,       ~std::uint64_t{0}};
+    const std::uint64_t counts[] = {
+        (one << 31) - 1, one << 31, (one << 31) + 1, (one << 32) - 1, one << 32, (one << 32) + 7,
+        4333734380,      one << 36, one << 40,       one << 48,       one << 62, ~std::uint64_t{0}};
     for (const char* name : {"nvidia", "all", "webgpu-minimum", "apple-m2"}) {
         const Caps caps = described(name);
         SCOPED_TRACE(name);
@@ -405,7 +439,8 @@ TEST(ReducePlan, HugeCounts) {
     EXPECT_TRUE(plan_reduce(described("nvidia"), {.element = Scalar::u8, .max_count = one << 40}));
     // Too many tiles for 32 bits must be refused, not wrapped.
     const ReducePolicy tiny{.workgroup_size = 4, .vectors = 1, .max_groups = 7};
-    expect_plan_or_reason(described("nvidia"), {.element = Scalar::u64, .max_count = one << 44, .policy = tiny});
+    expect_plan_or_reason(described("nvidia"),
+                          {.element = Scalar::u64, .max_count = one << 44, .policy = tiny});
 }
 
 TEST(ReducePlan, ScratchGrowsWithTheCount) {
@@ -413,13 +448,17 @@ TEST(ReducePlan, ScratchGrowsWithTheCount) {
         SCOPED_TRACE(device.name);
         for (const std::optional<ReducePolicy> policy :
              {std::optional<ReducePolicy>(),
-              std::optional<ReducePolicy>(ReducePolicy{.workgroup_size = 16, .vectors = 1, .max_groups = 7,
-                                                       .max_items_per_dispatch = 500})}) {
+              std::optional<ReducePolicy>(ReducePolicy{.workgroup_size = 16,
+              .vectors = 1,
+              .max_groups = 7,
+              .max_items_per_dispatch = 500})}) {
             std::uint64_t before = 0;
             const auto next = [&](std::uint64_t count) {
-                const auto plan = plan_reduce(device.caps, {.max_count = count, .tier = Tier::barrier, .policy = policy});
+                const auto plan = plan_reduce(
+                    device.caps, {.max_count = count, .tier = Tier::barrier, .policy = policy});
                 if (!plan) {
-                    EXPECT_EQ(plan.error().code, ErrorCode::limit_exceeded) << count << ": " << plan.error().message;
+                    EXPECT_EQ(plan.error().code, ErrorCode::limit_exceeded)
+                        << count << ": " << plan.error().message;
                     return;
                 }
                 const Argument* scratch = plan->argument(Role::scratch);
@@ -456,19 +495,23 @@ TEST(ReducePlan, FakeLimits) {
                 caps.limits.max_workgroup_size_x = invocations;
                 caps.limits.max_workgroup_memory = memory;
                 caps.limits.max_groups_x = groups;
-                SCOPED_TRACE(fmt::format("invocations {} memory {} groups {}", invocations, memory, groups));
+                SCOPED_TRACE(
+                    fmt::format("invocations {} memory {} groups {}", invocations, memory, groups));
                 for (const Tier tier : kTiers) {
                     for (const Operator op : {Operator::sum, Operator::argmin}) {
                         for (const Scalar element : {Scalar::u32, Scalar::i64}) {
-                            const ReduceDesc desc{.element = element, .op = op, .max_count = 1u << 24, .tier = tier};
+                            const ReduceDesc desc{
+                                .element = element, .op = op, .max_count = 1u << 24, .tier = tier};
                             const bool planned = expect_plan_or_reason(caps, desc);
-                            // 512 bytes are below what any API guarantees; from 2048 on there is a way.
+                            // 512 bytes are below what any API guarantees; from 2048 on there is a
+                            // way.
                             EXPECT_TRUE(planned || memory < 2048) << text(desc);
                         }
                     }
                 }
                 // A policy that does not fit is refused or fitted, never planned as it is.
-                expect_plan_or_reason(caps, {.max_count = 1u << 24, .policy = ReducePolicy{.workgroup_size = 1024}});
+                expect_plan_or_reason(
+                    caps, {.max_count = 1u << 24, .policy = ReducePolicy{.workgroup_size = 1024}});
             }
         }
     }
@@ -499,7 +542,8 @@ TEST(ReducePlan, LoweredGroupLimitStillCoversEverything) {
     }
 }
 
-// C5, C12: sizes 4 to 128 against workgroups 32 to 1024. No size from the list is baked in anywhere.
+// C5, C12: sizes 4 to 128 against workgroups 32 to 1024. No size from the list is baked in
+// anywhere.
 TEST(ReducePlan, EverySubgroupSizeWithEveryWorkgroupSize) {
     for (std::uint32_t size = 4; size <= 128; size *= 2) {
         for (std::uint32_t workgroup = 32; workgroup <= 1024; workgroup *= 2) {
@@ -514,11 +558,15 @@ TEST(ReducePlan, EverySubgroupSizeWithEveryWorkgroupSize) {
                                 .op = op,
                                 .max_count = 100000,
                                 .tier = tier,
-                                .policy = ReducePolicy{.strategy = strategy, .workgroup_size = workgroup, .vectors = 2}};
-                            SCOPED_TRACE(fmt::format("S {} W {} subgroups {}", size, workgroup, subgroups));
+                                .policy = ReducePolicy{.strategy = strategy,
+                                                       .workgroup_size = workgroup,
+                                                       .vectors = 2}};
+                            SCOPED_TRACE(
+                                fmt::format("S {} W {} subgroups {}", size, workgroup, subgroups));
                             const bool planned = expect_plan_or_reason(caps, desc);
                             const bool possible =
-                                tier != Tier::pinned || (workgroup >= size && workgroup / size <= subgroups);
+                                tier != Tier::pinned ||
+                                (workgroup >= size && workgroup / size <= subgroups);
                             EXPECT_TRUE(planned || !possible) << text(desc);
                         }
                     }
@@ -541,7 +589,8 @@ TEST(ReducePlan, PortablePlansHaveRoomForTheSmallestSubgroups) {
             ASSERT_TRUE(plan) << plan.error().message;
             for (const Pass& pass : plan->passes) {
                 if (pass.form != Form::subgroup) continue;
-                EXPECT_GE(pass.workgroup_memory, pass.workgroup_size / 4 * 4) << name << ' ' << pass.name;
+                EXPECT_GE(pass.workgroup_memory, pass.workgroup_size / 4 * 4)
+                    << name << ' ' << pass.name;
             }
         }
     }
@@ -550,7 +599,8 @@ TEST(ReducePlan, PortablePlansHaveRoomForTheSmallestSubgroups) {
 // E3: no dispatch above the budget.
 TEST(ReducePlan, TheItemBudgetOfADispatchIsKept) {
     const Caps caps = described("nvidia");
-    for (const std::uint64_t budget : {std::uint64_t{1} << 12, std::uint64_t{100000}, std::uint64_t{1} << 20}) {
+    for (const std::uint64_t budget :
+         {std::uint64_t{1} << 12, std::uint64_t{100000}, std::uint64_t{1} << 20}) {
         for (const Tier tier : kTiers) {
             const ReduceDesc desc{.max_count = 1u << 24,
                                   .tier = tier,
@@ -562,8 +612,9 @@ TEST(ReducePlan, TheItemBudgetOfADispatchIsKept) {
             const auto plan = plan_reduce(caps, desc);
             ASSERT_TRUE(plan) << plan.error().message;
             const Launch launch = share_out(plan->share, desc.max_count);
-            const std::uint64_t items = std::uint64_t{std::min(launch.groups, plan->share.max_groups)} *
-                                        launch.tiles_per_group * plan->share.tile_items;
+            const std::uint64_t items =
+                std::uint64_t{std::min(launch.groups, plan->share.max_groups)} *
+                launch.tiles_per_group * plan->share.tile_items;
             EXPECT_LE(items, std::max<std::uint64_t>(budget, plan->share.tile_items)) << text(desc);
             EXPECT_GT(launch.dispatches, 1u);
         }
@@ -573,7 +624,8 @@ TEST(ReducePlan, TheItemBudgetOfADispatchIsKept) {
 TEST(ReducePlan, StrategiesHaveTheirPasses) {
     const auto names = [](ReduceStrategy strategy) {
         const auto plan =
-            plan_reduce(described("nvidia"), {.max_count = 1u << 20, .policy = ReducePolicy{.strategy = strategy}});
+            plan_reduce(described("nvidia"),
+                        {.max_count = 1u << 20, .policy = ReducePolicy{.strategy = strategy}});
         std::vector<std::string> found;
         for (const Pass& pass : plan->passes) {
             if (pass.when == When::always) found.push_back(pass.name);
@@ -584,9 +636,37 @@ TEST(ReducePlan, StrategiesHaveTheirPasses) {
     EXPECT_EQ(names(ReduceStrategy::two_pass), (Names{"reduce_tiles", "reduce_partials"}));
     EXPECT_EQ(names(ReduceStrategy::last_workgroup), (Names{"reduce_tiles"}));
     EXPECT_EQ(names(ReduceStrategy::one_workgroup), (Names{"reduce_tiles"}));
-    const auto one = plan_reduce(described("nvidia"),
-                                 {.max_count = 1u << 20, .policy = ReducePolicy{.strategy = ReduceStrategy::one_workgroup}});
+    const auto one = plan_reduce(
+        described("nvidia"),
+        {.max_count = 1u << 20, .policy = ReducePolicy{.strategy = ReduceStrategy::one_workgroup}});
     EXPECT_EQ(share_out(one->share, one->max_count).groups, 1u);
+}
+
+TEST(ReducePlan, ArrivalSumIsForSumsOfIntegersIn32Bits) {
+    Caps caps = described("all");
+    ASSERT_TRUE(caps.int64_atomics);
+    const auto plan_with = [&caps](Scalar element, Operator op,
+                                   std::optional<Scalar> accumulator = {}) {
+        return plan_reduce(caps, {.element = element,
+                                  .op = op,
+                                  .accumulator = accumulator,
+                                  .max_count = 1u << 20,
+                                  .policy = ReducePolicy{.strategy = ReduceStrategy::arrival_sum}});
+    };
+    const auto plan = plan_with(Scalar::u32, Operator::sum);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->state_bytes, 8u);
+    EXPECT_TRUE(plan_with(Scalar::i8, Operator::sum));
+    EXPECT_FALSE(plan_with(Scalar::u32, Operator::max));
+    EXPECT_FALSE(plan_with(Scalar::f32, Operator::sum));
+    EXPECT_FALSE(plan_with(Scalar::u32, Operator::sum, Scalar::u64));
+    // Chosen by itself where it can be.
+    EXPECT_EQ(reduce_policy(caps, {.max_count = 1u << 20}, Tier::pinned).strategy,
+              ReduceStrategy::arrival_sum);
+    caps.int64_atomics = false;
+    EXPECT_FALSE(plan_with(Scalar::u32, Operator::sum));
+    EXPECT_EQ(reduce_policy(caps, {.max_count = 1u << 20}, Tier::pinned).strategy,
+              ReduceStrategy::last_workgroup);
 }
 
 TEST(ReducePlan, PlansOfEqualRequestsAreEqual) {
@@ -637,18 +717,25 @@ RC_GTEST_PROP(ReducePlan, AnyRequestHasAPlanOrAReason, ()) {
     maybe([&] { caps.limits.max_workgroup_invocations = *rc::gen::inRange(1u, 1100u); });
     maybe([&] { caps.limits.max_workgroup_memory = *rc::gen::inRange(0u, 5000u); });
     maybe([&] { caps.limits.max_storage_buffers = *rc::gen::inRange(1u, 8u); });
-    maybe([&] { caps.limits.max_storage_range = *rc::gen::inRange<std::uint64_t>(1u << 20, 1u << 27); });
+    maybe([&] {
+        caps.limits.max_storage_range = *rc::gen::inRange<std::uint64_t>(1u << 20, 1u << 27);
+    });
     ReduceDesc desc;
-    desc.element = *rc::gen::elementOf(std::vector<Scalar>(std::begin(kScalars), std::end(kScalars)));
-    desc.op = *rc::gen::elementOf(std::vector<Operator>(std::begin(kOperators), std::end(kOperators)));
-    desc.max_count = *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 100000), rc::gen::arbitrary<std::uint64_t>());
+    desc.element =
+        *rc::gen::elementOf(std::vector<Scalar>(std::begin(kScalars), std::end(kScalars)));
+    desc.op =
+        *rc::gen::elementOf(std::vector<Operator>(std::begin(kOperators), std::end(kOperators)));
+    desc.max_count = *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 100000),
+                                     rc::gen::arbitrary<std::uint64_t>());
     maybe([&] { desc.accumulator = wide_accumulator(desc.element); });
     maybe([&] { desc.tier = *rc::gen::element(Tier::pinned, Tier::portable, Tier::barrier); });
-    maybe([&] { desc.addressing = *rc::gen::element(Addressing::descriptor, Addressing::device_address); });
+    maybe([&] {
+        desc.addressing = *rc::gen::element(Addressing::descriptor, Addressing::device_address);
+    });
     maybe([&] {
         desc.policy = ReducePolicy{
-            .strategy = *rc::gen::element(ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                                          ReduceStrategy::two_pass),
+            .strategy = *rc::gen::element(ReduceStrategy::one_workgroup,
+                                          ReduceStrategy::last_workgroup, ReduceStrategy::two_pass),
             .workgroup_size = 1u << *rc::gen::inRange(2, 11),
             .vectors = 1u << *rc::gen::inRange(0, 5),
             .max_groups = *rc::gen::inRange(1u, 3000u),

@@ -29,7 +29,8 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 template <class R, class T>
 std::vector<R> reference(const std::vector<T>& values, Scalar element, Operator op,
                          std::optional<Scalar> accumulator = {}) {
-    const ReduceDesc desc{.element = element, .op = op, .accumulator = accumulator, .max_count = values.size()};
+    const ReduceDesc desc{
+        .element = element, .op = op, .accumulator = accumulator, .max_count = values.size()};
     const auto bytes = reduce_reference(bytes_of(values), desc);
     std::vector<R> result(bytes.size() / sizeof(R));
     std::memcpy(result.data(), bytes.data(), result.size() * sizeof(R));
@@ -56,8 +57,10 @@ TEST(ReduceReference, Integers) {
     EXPECT_EQ(u32(Operator::bit_xor), U32{7u ^ 0xfffffffeu ^ 3u ^ 12u ^ 3u});
     EXPECT_EQ(u32(Operator::argmin), (U32{3, 2}));
     EXPECT_EQ(u32(Operator::argmax), (U32{0xfffffffe, 1}));
-    EXPECT_EQ(reference<std::uint64_t>(values, Scalar::u32, Operator::sum, Scalar::u64), U64{0x100000017});
-    EXPECT_EQ(reference<std::uint64_t>(values, Scalar::u32, Operator::argmax, Scalar::u64), (U64{0xfffffffe, 1}));
+    EXPECT_EQ(reference<std::uint64_t>(values, Scalar::u32, Operator::sum, Scalar::u64),
+              U64{0x100000017});
+    EXPECT_EQ(reference<std::uint64_t>(values, Scalar::u32, Operator::argmax, Scalar::u64),
+              (U64{0xfffffffe, 1}));
 }
 
 TEST(ReduceReference, SignsAreExtended) {
@@ -128,7 +131,8 @@ TEST(ReduceReference, HalvesAreReadExactly) {
     EXPECT_EQ(f16(Operator::max), F32{65504.0f});
     EXPECT_EQ(f16(Operator::min), F32{-2.0f});
     const double sum = 1.0 - 2.0 + 65504.0 + 0x1p-14 + 0x1p-24;
-    EXPECT_EQ(reference<double>(values, Scalar::f16, Operator::sum, Scalar::f64), std::vector<double>{sum});
+    EXPECT_EQ(reference<double>(values, Scalar::f16, Operator::sum, Scalar::f64),
+              std::vector<double>{sum});
     const std::vector<std::uint16_t> infinite{0x7c00, 0xfc00, 0x7e00, 0x8000};
     EXPECT_EQ(reference<float>(infinite, Scalar::f16, Operator::max), F32{kInfinity});
     EXPECT_EQ(reference<float>(infinite, Scalar::f16, Operator::min), F32{-kInfinity});
@@ -157,7 +161,8 @@ bool sum_is(const F32& values, float result, std::uint64_t depth = 0) {
 }
 
 bool product_is(const F32& values, float result) {
-    const ReduceDesc desc{.element = Scalar::f32, .op = Operator::product, .max_count = values.size()};
+    const ReduceDesc desc{
+        .element = Scalar::f32, .op = Operator::product, .max_count = values.size()};
     return reduce_matches(desc, bytes_of(values), result_of(result));
 }
 
@@ -176,9 +181,25 @@ TEST(ReduceMatches, AWrongIndexIsSeen) {
     const U32 values{4, 2, 2};
     const ReduceDesc desc{.op = Operator::argmin, .max_count = 3};
     std::string why;
-    EXPECT_TRUE(reduce_matches(desc, bytes_of(values), result_of(std::uint64_t{0x100000002}), &why));
-    EXPECT_FALSE(reduce_matches(desc, bytes_of(values), result_of(std::uint64_t{0x200000002}), &why));
+    EXPECT_TRUE(
+        reduce_matches(desc, bytes_of(values), result_of(std::uint64_t{0x100000002}), &why));
+    EXPECT_FALSE(
+        reduce_matches(desc, bytes_of(values), result_of(std::uint64_t{0x200000002}), &why));
     EXPECT_EQ(why, "expected index 1, got 2 (value 2)");
+}
+
+TEST(ReduceMatches, ValuesBesideIndicesOf64BitsHaveZerosAbove) {
+    const U32 values{4, 2, 2};
+    const ReduceDesc desc{.op = Operator::argmin, .max_count = (std::uint64_t{1} << 32) + 1};
+    std::string why;
+    const auto with_high_word = [](std::uint64_t high) {
+        const std::uint64_t words[] = {high << 32 | 2, 1};
+        const auto bytes = std::as_bytes(std::span(words));
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    EXPECT_TRUE(reduce_matches(desc, bytes_of(values), with_high_word(0), &why)) << why;
+    EXPECT_FALSE(reduce_matches(desc, bytes_of(values), with_high_word(1), &why));
+    EXPECT_NE(why.find("zeros"), std::string::npos) << why;
 }
 
 TEST(ReduceMatches, SumsWithoutRoundingAreExact) {
@@ -260,8 +281,8 @@ TEST(ReduceMatches, DepthOfAPlan) {
 RC_GTEST_PROP(ReduceReference, OrderDoesNotMatterToIntegers, (std::vector<std::int16_t> values)) {
     auto reversed = values;
     std::reverse(reversed.begin(), reversed.end());
-    for (const Operator op : {Operator::sum, Operator::product, Operator::min, Operator::max, Operator::bit_and,
-                              Operator::bit_or, Operator::bit_xor}) {
+    for (const Operator op : {Operator::sum, Operator::product, Operator::min, Operator::max,
+                              Operator::bit_and, Operator::bit_or, Operator::bit_xor}) {
         RC_ASSERT(reference<std::int32_t>(values, Scalar::i16, op) ==
                   reference<std::int32_t>(reversed, Scalar::i16, op));
     }

@@ -1,0 +1,170 @@
+// Gpu: the whole round trip in one call.
+#include "lanewise/gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "primitives/reduce/reduce_reference.hpp"
+#include "tests/support/gpu_test.hpp"
+#include "tests/support/test_data.hpp"
+
+namespace lanewise::test {
+namespace {
+
+class GpuClass : public GpuTest {
+protected:
+    // Made once: the probe and the device cost more than what is tested with them.
+    static Gpu& gpu() {
+        static const std::unique_ptr<Gpu> made = [] {
+            auto created = Gpu::create();
+            EXPECT_TRUE(created) << created.error().message;
+            return created ? std::make_unique<Gpu>(*std::move(created)) : nullptr;
+        }();
+        return *made;
+    }
+};
+
+TEST_F(GpuClass, UnderValidation) {
+    std::vector<std::string> messages;
+    {
+        auto validated = Gpu::create({.device = {},
+                                      .probe = true,
+                                      .validation = true,
+                                      .on_validation_message = [&](const std::string& message) {
+                                          messages.push_back(message);
+                                      }});
+        ASSERT_TRUE(validated) << validated.error().message;
+        const std::vector<std::uint32_t> values(5000, 3);
+        EXPECT_EQ(validated->reduce(values), 15000u);
+        EXPECT_EQ(validated->reduce(std::vector<std::uint32_t>{}), 0u);
+    }
+    fail_on_messages(messages);
+}
+
+TEST_F(GpuClass, ListsDevices) {
+    const auto devices = Gpu::list();
+    ASSERT_TRUE(devices) << devices.error().message;
+    ASSERT_FALSE(devices->empty());
+    for (std::size_t i = 0; i < devices->size(); ++i) {
+        EXPECT_EQ((*devices)[i].index, i);
+        EXPECT_FALSE((*devices)[i].name.empty());
+        EXPECT_EQ((*devices)[i].type, "cpu");
+    }
+}
+
+TEST_F(GpuClass, TellsItsDevice) {
+    EXPECT_FALSE(gpu().info().name.empty());
+    EXPECT_EQ(gpu().caps().probe, ProbeState::passed) << gpu().caps().probe_report;
+    EXPECT_EQ(gpu().caps().device_name, rig().caps().device_name);
+}
+
+TEST_F(GpuClass, ReducesEveryTypeOfItsInterface) {
+    std::vector<std::uint32_t> u32(1000);
+    std::iota(u32.begin(), u32.end(), 5u);
+    std::vector<std::int32_t> i32(u32.begin(), u32.end());
+    std::vector<float> f32(u32.begin(), u32.end());
+    std::vector<std::uint64_t> u64(u32.begin(), u32.end());
+    std::vector<std::int64_t> i64(u32.begin(), u32.end());
+    EXPECT_EQ(gpu().reduce(u32), 504500u);
+    EXPECT_EQ(gpu().reduce(u32, Operator::max), 1004u);
+    i32[700] = -3;
+    EXPECT_EQ(gpu().reduce(i32, Operator::min), -3);
+    EXPECT_EQ(gpu().reduce(f32), 504500.0f);
+    u64[3] += std::uint64_t{1} << 40;
+    EXPECT_EQ(gpu().reduce(u64), 504500u + (std::uint64_t{1} << 40));
+    i64[9] = std::numeric_limits<std::int64_t>::min();
+    EXPECT_EQ(gpu().reduce(i64, Operator::min), std::numeric_limits<std::int64_t>::min());
+    std::vector<double> f64(u32.begin(), u32.end());
+    const auto sum = gpu().reduce(f64);
+    if (gpu().caps().types.float64) {
+        EXPECT_EQ(sum, 504500.0);
+    } else {
+        ASSERT_FALSE(sum);
+        EXPECT_EQ(sum.error().code, ErrorCode::unsupported);
+    }
+}
+
+TEST_F(GpuClass, EmptyInput) {
+    EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}), 0u);
+    EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}, Operator::min), 0xffffffffu);
+    EXPECT_EQ(gpu().reduce(std::vector<float>{}, Operator::max),
+              -std::numeric_limits<float>::infinity());
+}
+
+TEST_F(GpuClass, OperatorsThatATypeDoesNotHave) {
+    const auto bits = gpu().reduce(std::vector<float>{1, 2}, Operator::bit_or);
+    ASSERT_FALSE(bits);
+    EXPECT_EQ(bits.error().code, ErrorCode::bad_argument);
+}
+
+TEST_F(GpuClass, ReportsWhatItDid) {
+    for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
+        const Elements data = make_elements(Scalar::i16, Operator::argmax, 12345, 3);
+        ReduceDesc desc{.element = Scalar::i16, .op = Operator::argmax, .tier = tier};
+        const auto result = gpu().reduce(data.bytes(), desc);
+        if (!result) {
+            EXPECT_EQ(tier, Tier::pinned) << result.error().message;
+            continue;
+        }
+        desc.max_count = 12345;
+        EXPECT_EQ(result->accumulator, Scalar::i32);
+        EXPECT_EQ(result->report.plan.tier, tier);
+        EXPECT_EQ(result->report.plan.max_count, 12345u);
+        EXPECT_TRUE(result->report.fallbacks.empty());
+        ASSERT_FALSE(result->report.passes.empty());
+        EXPECT_EQ(result->report.passes[0].name, "reduce_tiles");
+        for (const PassTime& pass : result->report.passes) {
+            EXPECT_GE(pass.nanoseconds, 0.0);
+            EXPECT_LT(pass.nanoseconds, 60e9);
+        }
+        std::string why;
+        EXPECT_TRUE(reduce_matches(desc, data.bytes(), result->bytes, &why)) << why;
+    }
+}
+
+// Bytes that are no whole number of elements.
+TEST_F(GpuClass, BytesThatAreNoElements) {
+    const std::vector<std::byte> bytes(7);
+    const auto result = gpu().reduce(std::span<const std::byte>(bytes), ReduceDesc{});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::bad_argument);
+}
+
+TEST_F(GpuClass, UnknownDevicesAreNamed) {
+    const auto none = Gpu::create({.device = "no such device",
+                                   .probe = true,
+                                   .validation = false,
+                                   .on_validation_message = {}});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ErrorCode::bad_argument) << none.error().message;
+    EXPECT_NE(none.error().message.find("no such device"), std::string::npos)
+        << none.error().message;
+    const auto index = Gpu::create(
+        {.device = "77", .probe = true, .validation = false, .on_validation_message = {}});
+    ASSERT_FALSE(index);
+    EXPECT_NE(index.error().message.find("77"), std::string::npos) << index.error().message;
+}
+
+TEST_F(GpuClass, TheEnvironmentNamesADevice) {
+    ::setenv("LANEWISE_DEVICE", "no such device", 1);
+    const auto none = Gpu::create();
+    ::setenv("LANEWISE_DEVICE", "0", 1);
+    const auto first = Gpu::create(
+        {.device = {}, .probe = false, .validation = false, .on_validation_message = {}});
+    ::unsetenv("LANEWISE_DEVICE");
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message.find("no such device"), std::string::npos)
+        << none.error().message;
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(first->info().index, 0u);
+    EXPECT_EQ(first->caps().probe, ProbeState::not_run);
+}
+
+}  // namespace
+}  // namespace lanewise::test
