@@ -52,7 +52,7 @@ endif()
 function(lanewise_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 1200)
+        set(arg_TIMEOUT 2400)
     endif()
     add_test(NAME ${name}${test_suffix} COMMAND ${arg_COMMAND})
     set_tests_properties(${name}${test_suffix} PROPERTIES
