@@ -3,7 +3,10 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
 
-install(TARGETS lanewise lanewise_core lanewise_vulkan lanewise_gpu EXPORT lanewise)
+install(TARGETS lanewise lanewise_core lanewise_kernels lanewise_vulkan lanewise_gpu EXPORT lanewise)
+if(TARGET lanewise_simulator)
+    install(TARGETS lanewise_spirv lanewise_simulator EXPORT lanewise)
+endif()
 install(EXPORT lanewise NAMESPACE lanewise:: FILE lanewise-targets.cmake DESTINATION ${package})
 if(TARGET lanewise_cli)
     install(TARGETS lanewise_cli)

@@ -279,7 +279,14 @@ std::vector<std::uint64_t> sizes_of(const Row& row, const Caps& caps) {
 
 std::vector<Row> rows_here() {
     const Caps& caps = Rig::shared().caps();
-    return test_all() ? all_rows(caps) : pairwise_rows(caps);
+    std::vector<Row> rows = test_all() ? all_rows(caps) : pairwise_rows(caps);
+    if (is_sanitized() && !test_all()) {
+        // Rows differ in the kernels that they run, hardly in the host code.
+        std::vector<Row> some;
+        for (std::size_t i = 0; i < rows.size(); i += 4) some.push_back(rows[i]);
+        return some;
+    }
+    return rows;
 }
 
 class ReduceMatrix : public GpuTest, public ::testing::WithParamInterface<Row> {};
@@ -1196,6 +1203,7 @@ TEST_F(ReduceTest, SecondaryCommandBuffers) {
 class GpuAssisted : public GpuTest {};
 
 TEST_F(GpuAssisted, NoAccessIsOutOfBounds) {
+    if (is_sanitized() && !test_all()) GTEST_SKIP() << "about kernels: the other build runs it";
     RigScope assisted(Rig::assisted());
     ASSERT_TRUE(assisted);
     std::size_t turn = 0;

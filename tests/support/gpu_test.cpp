@@ -32,6 +32,14 @@ bool test_all() { return std::getenv("LANEWISE_TEST_ALL") != nullptr; }
 
 bool is_lying_device() { return test_device_name().ends_with("lie"); }
 
+bool is_sanitized() {
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#else
+    return false;
+#endif
+}
+
 OwnedDeviceOptions Rig::validated() {
     OwnedDeviceOptions options;
     options.validation = true;

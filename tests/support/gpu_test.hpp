@@ -32,6 +32,8 @@ std::string test_device_name();
 // LANEWISE_TEST_ALL: every combination instead of every pair.
 bool test_all();
 bool is_lying_device();
+// This build checks the host code with sanitizers: what tests kernels alone can be shorter in it.
+bool is_sanitized();
 
 struct MessageBox {
     std::mutex mutex;
