@@ -1,4 +1,5 @@
-# The CPU drivers that GPU tests run on, and how a test is registered on each.
+# The CPU drivers and simulated machines that tests of devices run on, and how a test is registered on
+# each.
 
 find_file(LANEWISE_SWIFTSHADER_LIBRARY libvk_swiftshader.so
     PATHS /usr/lib/chromium /usr/lib/chromium-browser NO_DEFAULT_PATH)
@@ -30,6 +31,18 @@ set(lanewise_device_swiftshader4 ${swiftshader_icd})
 
 set(LANEWISE_HONEST_DEVICES lavapipe4 lavapipe8 lavapipe16 swiftshader4)
 set(LANEWISE_LYING_DEVICES lavapipe32lie lavapipe64lie)
+
+# Machines of the simulator, by size and what is hostile about them: tests/support/simulated_device.hpp.
+# The shorter list has each size and each kind once.
+set(LANEWISE_SIMULATED_DEVICES simulator4_partial simulator8_striped simulator16_permuted
+    simulator32 simulator32_partial simulator64_hostile simulator128_permuted simulator128_partial)
+set(LANEWISE_SIMULATED_DEVICES_ALL)
+foreach(size 4 8 16 32 64 128)
+    foreach(kind "" _permuted _hostile _partial _striped)
+        list(APPEND LANEWISE_SIMULATED_DEVICES_ALL simulator${size}${kind})
+    endforeach()
+endforeach()
+
 set(LANEWISE_TEST_DEVICES "" CACHE STRING "Devices that GPU tests run on; empty: all that a test names")
 
 # Mesa wants a private XDG_RUNTIME_DIR and warns without one.
@@ -67,6 +80,14 @@ function(lanewise_add_gpu_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "DEVICES;COMMAND;LABELS;ENVIRONMENT")
     foreach(device IN LISTS arg_DEVICES)
         if(LANEWISE_TEST_DEVICES AND NOT device IN_LIST LANEWISE_TEST_DEVICES)
+            continue()
+        endif()
+        if(device MATCHES "^simulator")
+            lanewise_add_test(${name}@${device}
+                COMMAND ${arg_COMMAND}
+                LABELS ${arg_LABELS}
+                TIMEOUT ${arg_TIMEOUT}
+                ENVIRONMENT LANEWISE_TEST_DEVICE=${device} ${arg_ENVIRONMENT})
             continue()
         endif()
         set(settings ${lanewise_device_${device}})

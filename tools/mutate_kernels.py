@@ -2,17 +2,20 @@
 """Judges the tests of the kernels: changes one place of a kernel at a time, and sees whether the suite
 on the simulator notices.
 
-    mutate_kernels.py --tests build/dev/bin/lanewise_simulator_tests [--only REGEX] [--list]
+    mutate_kernels.py --tests build/dev/bin/lanewise_conformance_tests [--only REGEX] [--list]
 
-Each mutant is compiled with debug information and without optimisation into a folder of modules, which
-the tests take instead of the built-in kernels (LANEWISE_TEST_KERNELS). The unchanged kernels must pass.
-Prints one line for each mutant and a summary; exit status 1 when more than 5% survive.
+Each mutant is compiled without optimisation into a folder of modules, which the tests take instead of
+the built-in kernels (LANEWISE_TEST_KERNELS), on one simulated device after the other until a test
+fails. The unchanged kernels must pass. Prints one line for each mutant and a summary; exit status 1
+when more than 5% survive.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,19 +24,10 @@ sys.dont_write_bytecode = True
 import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What the judging tests run: enough to meet every line of the kernels.
-FILTER = ("Sizes/ReduceSimulated.TiersStrategiesAddressings/0:Sizes/ReduceSimulated.SizesAroundEverything/1:"
-          "Sizes/ReduceSimulated.HostileMachines/2:Sizes/ReduceSimulated.HostileMachines/4:"
-          "ReduceSimulated.SmallWorkgroups")
-TYPES = {"e32_a32", "e32_a32_i32", "a32", "a32_i32", "none"}
-FILES = ["primitives/reduce/reduce_tiles.comp", "primitives/reduce/reduce_partials.comp",
-         "kernels/workgroup/reduce_subgroup.glsl", "kernels/workgroup/reduce_barrier.glsl",
-         "kernels/tile/partials.glsl", "kernels/tile/share.glsl", "kernels/tile/load.glsl",
-         "kernels/tile/count_to_groups.comp", "kernels/subgroup/size.glsl", "kernels/item/select.glsl"]
-# Mutants that change nothing that can be seen, with the reason.
+# Full and partial subgroups, lanes and schedules in and out of order; the quickest first.
+DEVICES = ["simulator32", "simulator64_hostile", "simulator16_partial", "simulator8_striped"]
+# Mutants that change nothing that can be seen, with the reason. By file, change and line of code.
 EQUIVALENT = {
-    "kernels/workgroup/reduce_subgroup.glsl:54: min dropped":
-        "the steps beyond `width` combine nothing: their upper lanes hold no value",
 }
 
 
@@ -78,6 +72,8 @@ def mutants(path):
         for match in re.finditer(r" \+ 1u\b| - 1u\b", code):
             yield change(f"'{match[0].strip()}' dropped (column {match.start()})",
                          code[:match.start()] + code[match.end():])
+        if re.search(r" \+ carry\b", code):
+            yield change("carry dropped", code.replace(" + carry", ""))
         if (match := re.search(r"\[(k\w*Slots\w*)\];", code)) and "shared" in code:
             yield change("array shrunk", code.replace(f"[{match[1]}]", f"[{match[1]} / 2u]"))
         if match := re.search(r"\bmin\(([^(),]+), ([^()]+)\)", code):
@@ -86,45 +82,85 @@ def mutants(path):
             yield change("ballot cut to 32 bits", re.sub(r"\.(yzw|y|z|w)\b", ".x", code))
 
 
-def compile_kernels(sources, out, glslang):
-    """The modules that the judging tests need, from a copy of the sources; an error text or None."""
-    lists = [*sources.glob("kernels/*/*_kernels.txt"), *sources.glob("primitives/*/*_kernels.txt")]
-    jobs = []
-    for path in lists:
-        for kernel in kernels.read_list(path):
-            if not TYPES.intersection(kernel.name.split(".")):
+def equivalence(path, what):
+    """Why a mutant changes nothing that can be seen; None for one that should."""
+    where, change = what.split(": ", 1)
+    number = int(where.rsplit(":", 1)[1])
+    code = (ROOT / path).read_text(encoding="ascii").split("\n")[number - 1].strip()
+    return EQUIVALENT.get((path, change.split(" (column")[0], code))
+
+
+class Workshop:
+    """A copy of the kernels' sources, with the modules made of them."""
+
+    def __init__(self, folder, options):
+        self.options = options
+        self.sources, self.modules = folder / "sources", folder / "modules"
+        self.modules.mkdir(parents=True)
+        self.made_of = {}  # kernel -> the files that it is made of
+        for part in ("kernels", "primitives"):
+            for pattern in ("*.comp", "*.glsl", "*_kernels.txt"):
+                for source in ROOT.glob(f"{part}/*/{pattern}"):
+                    copy = self.sources / source.relative_to(ROOT)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(source, copy)
+        lists = [*self.sources.glob("kernels/*/*_kernels.txt"), *self.sources.glob("primitives/*/*_kernels.txt")]
+        self.kernels = [kernel for path in lists for kernel in kernels.read_list(path)]
+
+    def compile(self, changed=None):
+        """The modules of all kernels, or of those that the changed file is part of; an error text or None."""
+        for kernel in self.kernels:
+            if changed is not None and changed not in self.made_of[kernel.name]:
                 continue
             target = "vulkan1.3" if "subgroup" in kernel.name.split(".") else "vulkan1.1"
-            jobs.append([glslang, "--quiet", "--target-env", target, "-S", "comp", "-g",
-                         f"-I{sources / 'kernels'}", *[f"-D{define}" for define in kernel.defines],
-                         "-o", str(out / f"{kernel.name}.spv"), str(kernel.source)])
-    running = []
-    failed = None
-    for job in jobs + [None, None]:
-        if job is not None:
-            running.append(subprocess.Popen(job, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        if len(running) == 2 or (job is None and running):
-            done = running.pop(0)
-            output = done.communicate()[0]
+            module = self.modules / f"{kernel.name}.spv"
+            depfile = self.modules / "depfile"
+            done = subprocess.run(
+                [self.options.glslang, "--quiet", "--target-env", target, "-S", "comp", "-g", "--depfile",
+                 str(depfile), f"-I{self.sources / 'kernels'}", *[f"-D{define}" for define in kernel.defines],
+                 "-o", str(module), str(kernel.source)],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
-                failed = failed or output
-    return failed
-
-
-def run_tests(tests, folder, test_filter):
-    """None when all pass; otherwise the first line that says why not."""
-    environment = dict(os.environ, LANEWISE_TEST_KERNELS=str(folder))
-    command = [tests, f"--gtest_filter={test_filter}", "--gtest_brief=1", "--gtest_fail_fast"]
-    try:
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=300)
-    except subprocess.TimeoutExpired:
-        return "the tests did not end"
-    if done.returncode == 0:
+                return done.stdout
+            if changed is None:
+                parts = depfile.read_text().split(":", 1)[1].split()
+                self.made_of[kernel.name] = {
+                    str(pathlib.Path(part).resolve().relative_to(self.sources.resolve())) for part in parts}
         return None
-    told = [line for line in done.stdout.splitlines()
-            if re.search(r"race|out_of_bounds|uninitialized|divergent|inactive|progress|expected|division|shift", line)]
-    return (told or done.stdout.splitlines() or ["?"])[0]
+
+    def why_noticed(self):
+        """None when all tests pass; otherwise the first line that says why not."""
+        for device in DEVICES:
+            environment = dict(os.environ, LANEWISE_TEST_KERNELS=str(self.modules), LANEWISE_TEST_DEVICE=device)
+            command = [self.options.tests, "--gtest_brief=1", "--gtest_fail_fast"]
+            if self.options.filter:
+                command.append(f"--gtest_filter={self.options.filter}")
+            try:
+                done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True, timeout=600)
+            except subprocess.TimeoutExpired:
+                return f"{device}: the tests did not end"
+            if done.returncode == 0:
+                continue
+            lines = done.stdout.splitlines()
+            told = [line for line in lines if re.search(
+                r"race|out_of_bounds|uninitialized|divergent|inactive|progress|misaligned|expected|written|"
+                r"division|shift", line)]
+            return f"{device}: {(told or lines or ['?'])[0].strip()}"
+        return None
+
+    def judge(self, path, text):
+        """"killed" by what, "SURVIVED", or "no shader"."""
+        original = (self.sources / path).read_text(encoding="ascii")
+        (self.sources / path).write_text(text, encoding="ascii")
+        try:
+            if self.compile(path):
+                return "no shader", ""
+            why = self.why_noticed()
+            return ("killed", why) if why else ("SURVIVED", "")
+        finally:
+            (self.sources / path).write_text(original, encoding="ascii")
+            self.compile(path)
 
 
 def main():
@@ -133,48 +169,55 @@ def main():
     parser.add_argument("--glslang", default="glslangValidator")
     parser.add_argument("--only", default="", help="regular expression over the mutants' descriptions")
     parser.add_argument("--every", type=int, default=1, help="take each n-th mutant only")
-    parser.add_argument("--filter", default=FILTER, help="of the judging tests")
+    parser.add_argument("--filter", default="", help="of the judging tests")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--list", action="store_true", help="name the mutants and do no more")
     options = parser.parse_args()
 
-    chosen = [(path, what, text) for path in FILES if (ROOT / path).is_file()
-              for what, text in mutants(path) if re.search(options.only, what)][::options.every]
+    files = sorted(str(path.relative_to(ROOT)) for part in ("kernels", "primitives")
+                   for pattern in ("*.comp", "*.glsl") for path in ROOT.glob(f"{part}/*/{pattern}"))
+    chosen = [(path, what, text) for path in files for what, text in mutants(path)
+              if re.search(options.only, what)][::options.every]
     if options.list:
         print("\n".join(what for _, what, _ in chosen))
         return 0
 
-    killed, survivors, stillborn = 0, [], 0
+    killed, survivors, stillborn, equivalent = 0, [], 0, 0
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        sources, out = folder / "sources", folder / "modules"
-        out.mkdir()
-        for part in ("kernels", "primitives"):
-            for source in [*ROOT.glob(f"{part}/*/*.comp"), *ROOT.glob(f"{part}/*/*.glsl"),
-                           *ROOT.glob(f"{part}/*/*_kernels.txt")]:
-                copy = sources / source.relative_to(ROOT)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(source.read_bytes())
-        if failed := compile_kernels(sources, out, options.glslang):
-            sys.exit(f"the unchanged kernels do not compile: {failed}")
-        if why := run_tests(options.tests, out, options.filter):
+        workshops = []
+        for job in range(max(1, options.jobs)):
+            workshop = Workshop(pathlib.Path(name) / str(job), options)
+            if failed := workshop.compile():
+                sys.exit(f"the unchanged kernels do not compile: {failed}")
+            workshops.append(workshop)
+        if why := workshops[0].why_noticed():
             sys.exit(f"the unchanged kernels fail: {why}")
-        for path, what, text in chosen:
-            original = (ROOT / path).read_text(encoding="ascii")
-            (sources / path).write_text(text, encoding="ascii")
-            if compile_kernels(sources, out, options.glslang):
-                stillborn += 1
-                print(f"no shader  {what}", flush=True)
-            elif why := run_tests(options.tests, out, options.filter):
-                killed += 1
-                print(f"killed     {what}   by {why.strip()[:140]}", flush=True)
-            elif what in EQUIVALENT:
-                print(f"equivalent {what}: {EQUIVALENT[what]}", flush=True)
-            else:
-                survivors.append(what)
-                print(f"SURVIVED   {what}", flush=True)
-            (sources / path).write_text(original, encoding="ascii")
+        # Files that no kernel is made of cannot be judged by running kernels.
+        used = set().union(*workshops[0].made_of.values())
+        with concurrent.futures.ThreadPoolExecutor(len(workshops)) as pool:
+            def judged(mutant):
+                workshop = workshops.pop()
+                try:
+                    return workshop.judge(mutant[0], mutant[2])
+                finally:
+                    workshops.append(workshop)
+            chosen = [mutant for mutant in chosen if mutant[0] in used]
+            for (path, what, _), (verdict, why) in zip(chosen, pool.map(judged, chosen)):
+                if verdict == "no shader":
+                    stillborn += 1
+                    print(f"no shader  {what}", flush=True)
+                elif verdict == "killed":
+                    killed += 1
+                    print(f"killed     {what}   by {why[:160]}", flush=True)
+                elif (reason := equivalence(path, what)) is not None:
+                    equivalent += 1
+                    print(f"equivalent {what}: {reason}", flush=True)
+                else:
+                    survivors.append(what)
+                    print(f"SURVIVED   {what}", flush=True)
     total = killed + len(survivors)
-    print(f"{killed} of {total} mutants killed, {stillborn} were no shaders")
+    print(f"{killed} of {total} mutants killed; {equivalent} more change nothing that can be seen, "
+          f"{stillborn} were no shaders")
     for what in survivors:
         print(f"survived: {what}")
     return 1 if total and len(survivors) > 0.05 * total else 0

@@ -160,6 +160,8 @@ struct Report {
 // Host memory that a shader sees. Bytes of input buffers count as written.
 struct Buffer {
     std::span<std::byte> memory;
+    // In bytes, where it begins in the buffer that it stands for: what alignments are held against.
+    std::uint64_t offset = 0;
 };
 
 struct Buffers {
@@ -221,8 +223,10 @@ class Binding {
 public:
     const std::vector<std::string>& pass_names() const;
     // Runs the passes. Output and scratch count as never written when it begins. Faults are data;
-    // an error is a run that could not be made.
+    // an error is a run that could not be made. A seed of its own makes other random choices than
+    // the machine's.
     Result<Report> run() const;
+    Result<Report> run(std::uint64_t seed) const;
 
     struct State;
 

@@ -71,12 +71,13 @@ uvec2 result_of_nothing() {
 
 #define LW_RESULT_WORDS LW_ACCUMULATOR_WORDS
 
-// The words of the result. `total` counts only when `any`.
+// The words of the result. `total` counts only when `any`: without it is undefined, and nothing may
+// branch on it.
 uint[LW_RESULT_WORDS] words_of_result(Accumulator total, bool any) {
 #if LW_ACCUMULATOR_BITS == 64
-    uvec2 value = total.value;
+    uvec2 value = select(any, total.value, uvec2(0u));
 #else
-    uvec2 value = uvec2(total.value, 0u);
+    uvec2 value = uvec2(select(any, total.value, 0u), 0u);
 #endif
     if (operator_orders()) value = result_of_image(value);
     if (!any) value = result_of_nothing();

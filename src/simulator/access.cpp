@@ -696,8 +696,20 @@ void run_memory_barrier(Context& c, const Code& k) { fence(c, c.mask, k.aux, k.e
 void run_subgroup_barrier(Context& c, const Code& k) {
     c.check_group_operation(k);
     fence(c, c.mask, k.aux, k.extra);
+    if (!is_release(k.extra)) return;
     // Lanes that are elsewhere count as waited for: a race with them may stay unseen.
-    if (is_release(k.extra)) ++c.subgroup->sync;
+    ++c.subgroup->sync;
+    // What one lane did or knows, all know now, and pass on with what they release.
+    if ((k.extra & kStorageSemantics) == 0) return;
+    auto known = std::make_shared<Knowledge>();
+    Knowledge::Entry& own = known->workgroups[c.workgroup->serial];
+    for_each_lane(c.mask, [&](std::uint32_t lane) {
+        LaneOrdering& mine = c.subgroup->ordering[lane];
+        std::uint32_t& clock = own.locals[c.subgroup->local[lane]];
+        clock = std::max(clock, mine.clock++);
+        if (mine.acquired) known->add(*mine.acquired);
+    });
+    for_each_lane(c.mask, [&](std::uint32_t lane) { c.subgroup->ordering[lane].acquired = known; });
 }
 
 }  // namespace lanewise::simulator::detail

@@ -277,6 +277,10 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         }
         // Not a byte more than is promised: kernels that reach further are found.
         buffer->memory = buffer->memory.first(needed);
+        if (buffer->offset % argument->alignment != 0) {
+            return refuse(ErrorCode::bad_argument, "{}: offset {} is no multiple of {}",
+                          to_text(role), buffer->offset, argument->alignment);
+        }
         ranges.push_back({to_text(role), buffer->memory, argument->access != Access::read});
     }
     if (state->count_in_buffer) ranges.push_back({"count", state->count_memory, false});
@@ -302,10 +306,13 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
 
 const std::vector<std::string>& Binding::pass_names() const { return state_->pass_names; }
 
-Result<Report> Binding::run() const {
+Result<Report> Binding::run() const { return run(state_->executable->device->machine.seed); }
+
+Result<Report> Binding::run(std::uint64_t seed) const {
     const Executable::State& executable = *state_->executable;
     const Plan& plan = executable.plan;
-    const Machine& machine = executable.device->machine;
+    Machine machine = executable.device->machine;
+    machine.seed = seed;
     const Caps& caps = executable.device->caps;
     detail::Engine engine(machine);
 

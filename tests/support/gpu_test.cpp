@@ -1,44 +1,155 @@
 #include "tests/support/gpu_test.hpp"
 
-#include <cctype>
-#include <cstdlib>
-#include <sstream>
+#include <fmt/format.h>
 
-#include "src/core/kernel_catalogue.hpp"
-#include "tests/support/spirv_scan.hpp"
+#include <functional>
+#include <utility>
 
 namespace lanewise::test {
 
 namespace {
 
-std::map<Tier, std::uint64_t>& counters() {
-    static std::map<Tier, std::uint64_t> runs;
-    return runs;
+class RigMemory : public TestMemory {
+public:
+    RigMemory(const OwnedDevice& device, OwnedBuffer buffer)
+        : device_(&device), buffer_(std::move(buffer)) {}
+
+    Result<void> write(std::size_t offset, std::span<const std::byte> data) override {
+        return device_->upload(buffer_, offset, data);
+    }
+    Result<void> read(std::size_t offset, std::span<std::byte> data) const override {
+        return device_->download(buffer_, offset, data);
+    }
+    const OwnedBuffer& buffer() const { return buffer_; }
+
+private:
+    const OwnedDevice* device_;
+    OwnedBuffer buffer_;
+};
+
+vulkan::Buffer buffer_of(const TestRange& range) {
+    if (range.memory == nullptr) return {};
+    return dynamic_cast<const RigMemory&>(*range.memory).buffer().range(range.offset, range.bytes);
 }
 
-std::mutex& counters_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
+class RigUse : public TestUse {
+public:
+    RigUse(Rig& rig, vulkan::Binding binding) : rig_(&rig), binding_(std::move(binding)) {}
+
+    const std::vector<std::string>& pass_names() const override { return binding_.pass_names(); }
+
+    Result<void> run(const UseOptions& options) override {
+        if (options.replay) return replay();
+        const OwnedDevice& device = rig_->owned();
+        if (!options.timestamps || !rig_->has_timestamps()) return record_and_run(options, {}, 0);
+        const auto queries = static_cast<std::uint32_t>(pass_names().size() * 2);
+        // One query is left free in front, so that first_query is not always 0, and one behind.
+        const auto pool = device.make_query_pool(queries + 2);
+        if (!pool) return tl::unexpected(pool.error());
+        auto done = record_and_run(options, {.query_pool = *pool, .first_query = 1}, queries + 2);
+        if (done) expect_stamps(*pool, queries);
+        device.destroy_query_pool(*pool);
+        return done;
+    }
+
+private:
+    Result<void> record_and_run(const UseOptions& options, const vulkan::RecordOptions& record,
+                                std::uint32_t queries) {
+        const OwnedDevice& device = rig_->owned();
+        const auto reset_queries = [&](VkCommandBuffer cmd) {
+            if (queries != 0) device.vk().CmdResetQueryPool(cmd, record.query_pool, 0, queries);
+        };
+        if (!options.secondary) {
+            return device.run([&](VkCommandBuffer cmd) {
+                reset_queries(cmd);
+                binding_.record(cmd, record);
+                record_readback_barrier(device, cmd);
+            });
+        }
+        const auto cmd = device.make_command_buffer(VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+        if (!cmd) return tl::unexpected(cmd.error());
+        const VkCommandBufferInheritanceInfo inheritance{
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+        const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                             .pInheritanceInfo = &inheritance};
+        EXPECT_EQ(device.vk().BeginCommandBuffer(*cmd, &begin), VK_SUCCESS);
+        binding_.record(*cmd, record);
+        EXPECT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
+        return device.run([&](VkCommandBuffer primary) {
+            reset_queries(primary);
+            device.vk().CmdExecuteCommands(primary, 1, &*cmd);
+            record_readback_barrier(device, primary);
+        });
+    }
+
+    Result<void> replay() {
+        const OwnedDevice& device = rig_->owned();
+        if (recorded_ == VK_NULL_HANDLE) {
+            const auto cmd = device.make_command_buffer();
+            if (!cmd) return tl::unexpected(cmd.error());
+            const VkCommandBufferBeginInfo begin{.sType =
+                                                     VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+            EXPECT_EQ(device.vk().BeginCommandBuffer(*cmd, &begin), VK_SUCCESS);
+            binding_.record(*cmd);
+            record_readback_barrier(device, *cmd);
+            EXPECT_EQ(device.vk().EndCommandBuffer(*cmd), VK_SUCCESS);
+            recorded_ = *cmd;
+        }
+        return device.submit(recorded_);
+    }
+
+    // Pairs of (stamp, available) for each query: written where a pass was, and only there.
+    void expect_stamps(VkQueryPool pool, std::uint32_t queries) const {
+        const OwnedDevice& device = rig_->owned();
+        std::vector<std::uint64_t> stamps((queries + 2) * 2);
+        const VkResult got = device.vk().GetQueryPoolResults(
+            device.device(), pool, 0, queries + 2, stamps.size() * 8, stamps.data(), 16,
+            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+        EXPECT_TRUE(got == VK_SUCCESS || got == VK_NOT_READY) << got;
+        for (std::uint32_t query = 0; query < queries + 2; ++query) {
+            const bool wanted = query >= 1 && query <= queries;
+            EXPECT_EQ(stamps[query * 2 + 1] != 0, wanted)
+                << "timestamp " << query << (wanted ? " is missing" : " is none of the binding's");
+        }
+        for (std::uint32_t pass = 0; pass < queries / 2; ++pass) {
+            EXPECT_LE(stamps[(1 + pass * 2) * 2], stamps[(2 + pass * 2) * 2])
+                << pass_names()[pass] << " ends before it begins";
+        }
+    }
+
+    Rig* rig_;
+    vulkan::Binding binding_;
+    VkCommandBuffer recorded_ = VK_NULL_HANDLE;
+};
+
+class RigExecutable : public TestExecutable {
+public:
+    RigExecutable(Rig& rig, vulkan::Executable executable)
+        : rig_(&rig), executable_(std::move(executable)) {}
+
+    Result<std::unique_ptr<TestUse>> bind(const TestBuffers& buffers,
+                                          const TestCount& count) override {
+        vulkan::Count what;
+        if (const auto* number = std::get_if<std::uint64_t>(&count)) {
+            what = *number;
+        } else {
+            const vulkan::Buffer range = buffer_of(std::get<TestRange>(count));
+            what = vulkan::CountBuffer{range.buffer, range.offset, range.address};
+        }
+        auto binding = executable_.bind({.input = buffer_of(buffers.input),
+                                         .output = buffer_of(buffers.output),
+                                         .scratch = buffer_of(buffers.scratch)},
+                                        what);
+        if (!binding) return tl::unexpected(binding.error());
+        return std::make_unique<RigUse>(*rig_, *std::move(binding));
+    }
+
+private:
+    Rig* rig_;
+    vulkan::Executable executable_;
+};
 
 }  // namespace
-
-std::string test_device_name() {
-    const char* name = std::getenv("LANEWISE_TEST_DEVICE");
-    return name != nullptr ? name : "";
-}
-
-bool test_all() { return std::getenv("LANEWISE_TEST_ALL") != nullptr; }
-
-bool is_lying_device() { return test_device_name().ends_with("lie"); }
-
-bool is_sanitized() {
-#if defined(__SANITIZE_ADDRESS__)
-    return true;
-#else
-    return false;
-#endif
-}
 
 OwnedDeviceOptions Rig::validated() {
     OwnedDeviceOptions options;
@@ -77,29 +188,7 @@ std::unique_ptr<Rig> Rig::create(OwnedDeviceOptions options) {
     return rig;
 }
 
-std::unique_ptr<Rig>& Rig::shared_slot() {
-    static std::unique_ptr<Rig> rig;
-    return rig;
-}
-
-Rig& Rig::shared() {
-    std::unique_ptr<Rig>& rig = shared_slot();
-    if (rig == nullptr) rig = create();
-    if (rig == nullptr) {
-        // Nothing here can be tested without one, and no test may pass for the lack of it.
-        std::fputs("tests: there is no device to test on\n", stderr);
-        std::exit(1);
-    }
-    return *rig;
-}
-
-std::vector<std::string> Rig::end_shared() {
-    std::unique_ptr<Rig>& rig = shared_slot();
-    if (rig == nullptr) return {};
-    const auto box = rig->message_box();
-    rig.reset();
-    return box->take();
-}
+Rig& Rig::shared() { return dynamic_cast<Rig&>(TestDevice::shared()); }
 
 Rig::~Rig() = default;
 
@@ -111,100 +200,40 @@ Result<vulkan::Executable> Rig::compile(const Plan& plan) {
     return executable;
 }
 
+Result<std::unique_ptr<TestMemory>> Rig::make_memory(std::size_t bytes) {
+    auto buffer = owned_->make_buffer(bytes, MemoryKind::device);
+    if (!buffer) return tl::unexpected(buffer.error());
+    return std::make_unique<RigMemory>(*owned_, *std::move(buffer));
+}
+
+Result<std::shared_ptr<TestExecutable>> Rig::prepare(const Plan& plan) {
+    auto executable = compile(plan);
+    if (!executable) return tl::unexpected(executable.error());
+    return std::make_shared<RigExecutable>(*this, *std::move(executable));
+}
+
 std::vector<std::string> Rig::take_messages() { return messages_->take(); }
 
-void expect_kernels_of_tier(const Plan& plan) {
-    static std::map<std::string, bool> has_group_operations;
-    bool any = false;
-    for (const Pass& pass : plan.passes) {
-        if (!has_group_operations.contains(pass.kernel)) {
-            bool found = false, has = false;
-            for (const detail::KernelModule& module : detail::kernel_catalogue()) {
-                if (module.name != pass.kernel) continue;
-                const SpirvFacts facts = scan_spirv(module.words);
-                bool capability = false;
-                for (const std::uint32_t c : facts.capabilities)
-                    capability = capability || is_group_capability(c);
-                EXPECT_TRUE(facts.well_formed) << pass.kernel;
-                EXPECT_EQ(capability, !facts.group_operations.empty()) << pass.kernel;
-                found = true;
-                has = has || capability || !facts.group_operations.empty();
-            }
-            ASSERT_TRUE(found) << "no kernel " << pass.kernel;
-            has_group_operations[pass.kernel] = has;
-        }
-        const bool has = has_group_operations[pass.kernel];
-        EXPECT_EQ(has, pass.form == Form::subgroup)
-            << pass.kernel << " is not of form " << to_text(pass.form);
-        if (plan.tier == Tier::barrier) {
-            EXPECT_FALSE(has) << pass.kernel << " has subgroup operations in tier barrier";
-            EXPECT_EQ(pass.required_subgroup_size, 0u);
-        } else if (has) {
-            EXPECT_EQ(pass.required_subgroup_size != 0, plan.tier == Tier::pinned) << pass.kernel;
-            EXPECT_EQ(pass.full_subgroups, plan.tier == Tier::pinned) << pass.kernel;
-        }
-        any = any || has;
-    }
-    EXPECT_EQ(any, plan.tier != Tier::barrier)
-        << "tier " << to_text(plan.tier) << " without a kernel of its own";
+void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
+    const VkMemoryBarrier barrier{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT};
+    device.vk().CmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                   VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                                   1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-void count_dispatch(Tier tier) {
-    const std::lock_guard lock(counters_mutex());
-    ++counters()[tier];
+void record_reuse_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
+    const VkMemoryBarrier barrier{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                         VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+    device.vk().CmdPipelineBarrier(
+        cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
-
-std::uint64_t dispatches_of(Tier tier) {
-    const std::lock_guard lock(counters_mutex());
-    return counters()[tier];
-}
-
-std::string coverage_summary() {
-    std::ostringstream text;
-    const std::string name = test_device_name();
-    text << "coverage on " << (name.empty() ? "this device" : name) << ':';
-    for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
-        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs"
-             << (tier == Tier::barrier ? "" : ",");
-    }
-    return text.str();
-}
-
-void fail_on_messages(const std::vector<std::string>& messages, const std::string& when) {
-    // Messages of one kind differ in handles and other numbers.
-    std::map<std::string, std::pair<std::string, int>> kinds;
-    for (const std::string& message : messages) {
-        std::string kind;
-        bool number = false;
-        for (const char c : message) {
-            const bool digit = std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == 'x';
-            if (!digit) kind += c;
-            if (digit && !number) kind += '#';
-            number = digit;
-        }
-        auto& [first, count] = kinds[kind];
-        if (count++ == 0) first = message;
-    }
-    for (const auto& [kind, found] : kinds) {
-        ADD_FAILURE() << when << " (" << found.second << " of this kind): " << found.first;
-    }
-}
-
-void GpuTest::SetUp() {
-    claimed_.clear();
-    rig().take_messages();
-}
-
-void GpuTest::TearDown() {
-    fail_on_messages(rig().take_messages());
-    if (IsSkipped()) return;
-    for (const auto& [tier, before] : claimed_) {
-        EXPECT_GT(dispatches_of(tier), before)
-            << "the test claims tier " << to_text(tier) << ", which never ran";
-    }
-}
-
-void GpuTest::claim(Tier tier) { claimed_.try_emplace(tier, dispatches_of(tier)); }
 
 RigScope::~RigScope() {
     if (rig_ == nullptr) return;

@@ -1,6 +1,5 @@
-// What tests on a device stand on: one device for the whole process with validation on, further
-// devices with something left out, and a fixture that fails a test on any validation message and on
-// any claim about a tier that was never dispatched.
+// What tests of the Vulkan host stand on: one device for the whole process with validation on, and
+// further devices with something left out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,6 +18,7 @@
 #include "lanewise/plan.hpp"
 #include "lanewise/vulkan.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
+#include "tests/support/test_device.hpp"
 
 namespace lanewise::test {
 
@@ -26,14 +26,6 @@ using vulkan::detail::MemoryKind;
 using vulkan::detail::OwnedBuffer;
 using vulkan::detail::OwnedDevice;
 using vulkan::detail::OwnedDeviceOptions;
-
-// The name that ctest gives the device, e.g. "lavapipe8"; empty outside of ctest.
-std::string test_device_name();
-// LANEWISE_TEST_ALL: every combination instead of every pair.
-bool test_all();
-bool is_lying_device();
-// This build checks the host code with sanitizers: what tests kernels alone can be shorter in it.
-bool is_sanitized();
 
 struct MessageBox {
     std::mutex mutex;
@@ -46,74 +38,52 @@ struct MessageBox {
 };
 
 // A device and what the library made of it.
-class Rig {
+class Rig : public TestDevice {
 public:
     // api_version and leave_out in the options make lesser devices of a good one. Returns null,
     // with a failure added, where there is no device.
     static std::unique_ptr<Rig> create(OwnedDeviceOptions options = validated());
-    // The one that most tests share: all that the device has.
+    // TestDevice::shared() as what it is in a process that ctest gives a Vulkan device.
     static Rig& shared();
-    // Ends the shared one and gives the messages of its end: what was leaked.
-    static std::vector<std::string> end_shared();
     // Core and synchronisation validation; with LANEWISE_TEST_ALL the GPU-assisted one, too, which
     // makes what a CPU driver compiles four times as large (the suite GpuAssisted has it always).
     static OwnedDeviceOptions validated();
     static OwnedDeviceOptions assisted();
     static OwnedDeviceOptions plain();  // without validation
 
-    ~Rig();
+    ~Rig() override;
 
     const OwnedDevice& owned() const { return *owned_; }
     const vulkan::Device& device() const { return *device_; }
-    const Caps& caps() const { return device_->caps(); }
-    // A timestamp of this queue can be read.
-    bool has_timestamps() const { return caps().timestamps; }
+    const Caps& caps() const override { return device_->caps(); }
 
     // Compiled once for each plan.
     Result<vulkan::Executable> compile(const Plan& plan);
 
-    // Validation messages since the last call.
-    std::vector<std::string> take_messages();
+    Result<std::unique_ptr<TestMemory>> make_memory(std::size_t bytes) override;
+    Result<std::shared_ptr<TestExecutable>> prepare(const Plan& plan) override;
+    std::vector<std::string> take_messages() override;
 
     // The same after the rig has gone.
     std::shared_ptr<MessageBox> message_box() const { return messages_; }
 
 private:
     Rig() = default;
-    static std::unique_ptr<Rig>& shared_slot();
     std::shared_ptr<MessageBox> messages_;
     std::unique_ptr<OwnedDevice> owned_;
     std::unique_ptr<vulkan::Device> device_;
     std::map<std::string, vulkan::Executable> compiled_;
 };
 
-// Proves that `plan` is what was asked for: its kernels are of the right form (their SPIR-V is
-// searched for subgroup operations). Adds failures.
-void expect_kernels_of_tier(const Plan& plan);
-
-// Counts a run of a tier: only what was counted is covered.
-void count_dispatch(Tier tier);
-std::uint64_t dispatches_of(Tier tier);
-// "coverage on lavapipe8: pinned 812 runs, ...".
-std::string coverage_summary();
-
-// Adds a failure for each kind of message, with the first of its kind and how many there were.
-void fail_on_messages(const std::vector<std::string>& messages,
-                      const std::string& when = "validation");
-
-class GpuTest : public ::testing::Test {
+class GpuTest : public DeviceTest {
 protected:
-    void SetUp() override;
-    void TearDown() override;
-
-    // The test says that it covers this tier; it fails when nothing of it ran.
-    void claim(Tier tier);
-
     static Rig& rig() { return Rig::shared(); }
-
-private:
-    std::map<Tier, std::uint64_t> claimed_;
 };
+
+// Makes what a use wrote visible to the host, and to a copy that reads it back.
+void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd);
+// Between two uses that share buffers, as Binding::record demands it.
+void record_reuse_barrier(const OwnedDevice& device, VkCommandBuffer cmd);
 
 // A rig of a test's own. Its messages are checked when this goes, those of its end included.
 class RigScope {

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "tests/support/gpu_test.hpp"
+#include "tests/support/test_device.hpp"
 
 namespace {
 
@@ -12,15 +12,16 @@ using namespace lanewise::test;
 
 class Summary : public ::testing::Environment {
     void SetUp() override {
-        const Caps& caps = Rig::shared().caps();
+        const Caps& caps = TestDevice::shared().caps();
         std::printf("device: %s, %s, Vulkan %u.%u, subgroup size %u (%u to %u), %s\n",
                     caps.device_name.c_str(), caps.driver.c_str(), caps.api_version_major,
                     caps.api_version_minor, caps.subgroup.size, caps.subgroup.min_size,
                     caps.subgroup.max_size, operations_to_text(caps.subgroup.operations).c_str());
-        fail_on_messages(Rig::shared().take_messages(), "validation, when the device was made");
+        fail_on_messages(TestDevice::shared().take_messages(),
+                         "validation, when the device was made");
     }
     void TearDown() override {
-        fail_on_messages(Rig::end_shared(), "validation, when the device was destroyed");
+        fail_on_messages(TestDevice::end_shared(), "validation, when the device was destroyed");
         std::printf("%s\n", coverage_summary().c_str());
     }
 };

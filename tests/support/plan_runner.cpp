@@ -1,0 +1,203 @@
+#include "tests/support/plan_runner.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/support/test_data.hpp"
+
+namespace lanewise::test {
+namespace {
+
+// Guard bytes differ from byte to byte and from the poison, so that a copy of neither passes.
+std::byte guard_byte(std::size_t index) {
+    return static_cast<std::byte>(hash(0x6a2d, index) & 0xff);
+}
+
+std::string text(const Error& error) {
+    return std::string(to_text(error.code)) + ": " + error.message;
+}
+
+std::size_t argument_bytes(const Plan& plan, Role role) {
+    const Argument* argument = plan.argument(role);
+    return argument != nullptr ? static_cast<std::size_t>(argument->bytes) : 0;
+}
+
+std::size_t count_bytes(const Plan& plan) {
+    return plan.addressing == Addressing::device_address ? 8 : 4;
+}
+
+}  // namespace
+
+std::vector<std::byte> poison(std::size_t bytes) {
+    std::vector<std::byte> all(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        all[i] = static_cast<std::byte>(kPoison >> (8 * (i % 4)));
+    return all;
+}
+
+GuardedBuffer::GuardedBuffer(TestDevice& device, std::size_t bytes, std::size_t extra_offset)
+    : offset_(kGuardBytes + extra_offset), capacity_(bytes) {
+    const std::size_t total = offset_ + bytes + kGuardBytes;
+    auto memory = device.make_memory(total);
+    if (!memory) {
+        ADD_FAILURE() << "no memory of " << total << " bytes: " << text(memory.error());
+        return;
+    }
+    memory_ = *std::move(memory);
+    pattern_.resize(total);
+    for (std::size_t i = 0; i < total; ++i) pattern_[i] = guard_byte(i);
+}
+
+void GuardedBuffer::reset(std::span<const std::byte> contents) {
+    ASSERT_LE(contents.size(), capacity_);
+    std::vector<std::byte> all = pattern_;
+    std::copy(contents.begin(), contents.end(), all.begin() + static_cast<std::ptrdiff_t>(offset_));
+    const auto done = memory_->write(0, all);
+    ASSERT_TRUE(done) << text(done.error());
+}
+
+void GuardedBuffer::reset_poisoned(std::size_t bytes) { reset(poison(bytes)); }
+
+std::vector<std::byte> GuardedBuffer::read(std::size_t bytes) const {
+    std::vector<std::byte> contents(bytes);
+    const auto done = memory_->read(offset_, contents);
+    EXPECT_TRUE(done) << text(done.error());
+    return contents;
+}
+
+void GuardedBuffer::expect_guards(std::size_t bytes, const char* name) const {
+    std::vector<std::byte> all(pattern_.size());
+    const auto done = memory_->read(0, all);
+    ASSERT_TRUE(done) << text(done.error());
+    const auto differs = [&](std::size_t begin, std::size_t end) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+        const auto last = all.begin() + static_cast<std::ptrdiff_t>(end);
+        const auto found =
+            std::mismatch(first, last, pattern_.begin() + static_cast<std::ptrdiff_t>(begin)).first;
+        return found == last
+                   ? std::optional<std::size_t>()
+                   : std::optional<std::size_t>(static_cast<std::size_t>(found - all.begin()));
+    };
+    if (const auto at = differs(0, offset_)) {
+        ADD_FAILURE() << name << ": written " << offset_ - *at << " bytes before its begin";
+    }
+    if (const auto at = differs(offset_ + bytes, all.size())) {
+        ADD_FAILURE() << name << ": written " << *at - (offset_ + bytes) << " bytes past its end ("
+                      << bytes << " bytes were bound)";
+    }
+}
+
+PlanRunner::PlanRunner(TestDevice& device, Plan plan) : device_(&device), plan_(std::move(plan)) {
+    expect_kernels_of_tier(plan_);
+    auto executable = device.prepare(plan_);
+    if (!executable) {
+        ADD_FAILURE() << "not compiled: " << text(executable.error()) << "\n" << to_text(plan_);
+        return;
+    }
+    const auto make = [&](Role role) {
+        return GuardedBuffer(*device_, argument_bytes(plan_, role));
+    };
+    input_ = make(Role::input);
+    output_ = make(Role::output);
+    scratch_ = make(Role::scratch);
+    count_ = GuardedBuffer(*device_, 8);
+    if (!::testing::Test::HasFatalFailure()) executable_ = *std::move(executable);
+}
+
+std::vector<std::string> PlanRunner::expected_passes(bool count_in_buffer) const {
+    std::vector<std::string> names;
+    for (const Pass& pass : plan_.passes) {
+        if (pass.when == When::always || count_in_buffer) names.push_back(pass.name);
+    }
+    return names;
+}
+
+std::size_t PlanRunner::bound_bytes(Role role, std::uint64_t count, bool count_in_buffer) const {
+    if (plan_.argument(role) == nullptr) return 0;
+    return count_in_buffer ? argument_bytes(plan_, role)
+                           : static_cast<std::size_t>(bytes_needed(plan_, role, count));
+}
+
+std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std::uint64_t count,
+                                       const RunOptions& options) {
+    if (!*this) return {};
+    // No API binds nothing at all.
+    const std::size_t input_bytes =
+        std::max<std::size_t>(bound_bytes(Role::input, count, options.count_in_buffer), 16);
+    const std::size_t output_bytes = bound_bytes(Role::output, count, options.count_in_buffer);
+    const std::size_t scratch_bytes = bound_bytes(Role::scratch, count, options.count_in_buffer);
+    if (contents.size() > input_.capacity()) {
+        ADD_FAILURE() << "the input's memory has " << input_.capacity() << " bytes, "
+                      << contents.size() << " are given";
+        return {};
+    }
+    EXPECT_GE(input_bytes, count * plan_.element_bytes);
+    input_.reset(contents);
+    output_.reset_poisoned(output_bytes);
+    scratch_.reset_poisoned(scratch_bytes);
+
+    TestCount what = count;
+    if (options.count_in_buffer) {
+        const std::uint64_t value = options.count_value.value_or(count);
+        std::vector<std::byte> bytes(count_bytes(plan_));
+        std::memcpy(bytes.data(), &value, bytes.size());
+        count_.reset(bytes);
+        what = count_.range(bytes.size());
+    }
+    const auto use = executable_->bind({.input = input_.range(input_bytes),
+                                        .output = output_.range(output_bytes),
+                                        .scratch = scratch_.range(scratch_bytes)},
+                                       what);
+    if (!use) {
+        ADD_FAILURE() << "not bound: " << text(use.error());
+        return {};
+    }
+    EXPECT_EQ((*use)->pass_names(), expected_passes(options.count_in_buffer));
+    const auto done =
+        (*use)->run({.secondary = options.secondary, .timestamps = options.timestamps});
+    if (!done) {
+        ADD_FAILURE() << "not run: " << text(done.error());
+        return {};
+    }
+    count_dispatch(plan_.tier);
+
+    input_.expect_guards(contents.size(), "input");
+    output_.expect_guards(output_bytes, "output");
+    scratch_.expect_guards(scratch_bytes, "scratch");
+    const std::vector<std::byte> left = input_.read(contents.size());
+    EXPECT_TRUE(std::ranges::equal(left, contents)) << "the input was written to";
+    if (options.count_in_buffer) count_.expect_guards(count_bytes(plan_), "count");
+    return output_.read(output_bytes);
+}
+
+TestBuffers PlainUse::buffers(const Plan& plan) const {
+    const auto range = [&](const std::unique_ptr<TestMemory>& memory, Role role) {
+        if (plan.argument(role) == nullptr) return TestRange{};
+        return TestRange{memory.get(), 0, argument_bytes(plan, role)};
+    };
+    return {.input = range(input, Role::input),
+            .output = range(output, Role::output),
+            .scratch = range(scratch, Role::scratch)};
+}
+
+TestRange PlainUse::count_range(const Plan& plan) const {
+    return {count.get(), 0, count_bytes(plan)};
+}
+
+PlainUse make_plain_use(TestDevice& device, const Plan& plan) {
+    const auto make = [&](std::size_t bytes) -> std::unique_ptr<TestMemory> {
+        bytes = std::max<std::size_t>(bytes, 16);
+        auto memory = device.make_memory(bytes);
+        if (!memory) {
+            ADD_FAILURE() << text(memory.error());
+            return nullptr;
+        }
+        const auto done = (*memory)->write(0, poison(bytes));
+        EXPECT_TRUE(done) << text(done.error());
+        return *std::move(memory);
+    };
+    return {make(argument_bytes(plan, Role::input)), make(argument_bytes(plan, Role::output)),
+            make(argument_bytes(plan, Role::scratch)), make(16)};
+}
+
+}  // namespace lanewise::test

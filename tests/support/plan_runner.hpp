@@ -1,0 +1,95 @@
+// Runs a plan on a device the way an application does, with all that can be checked around it:
+// poisoned output and scratch, guard bytes on both sides of every buffer, an input that must stay
+// as it was, and timestamps of every pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanewise/plan.hpp"
+#include "tests/support/test_device.hpp"
+
+namespace lanewise::test {
+
+inline constexpr std::size_t kGuardBytes = 256;
+inline constexpr std::uint32_t kPoison = 0xdeadbeef;
+
+// A range of memory with guards on both sides.
+class GuardedBuffer {
+public:
+    GuardedBuffer() = default;
+    // The range may be up to `bytes` long and begins `extra_offset` bytes after a multiple of 256.
+    GuardedBuffer(TestDevice& device, std::size_t bytes, std::size_t extra_offset = 0);
+
+    // Fills the whole memory: guards everywhere, then `contents` at the range's begin.
+    void reset(std::span<const std::byte> contents);
+    void reset_poisoned(std::size_t bytes);
+    // What lies in the range now, `bytes` long.
+    std::vector<std::byte> read(std::size_t bytes) const;
+    // Adds a failure where a byte outside of the first `bytes` of the range has changed.
+    void expect_guards(std::size_t bytes, const char* name) const;
+
+    TestRange range(std::size_t bytes) const { return {memory_.get(), offset_, bytes}; }
+    std::size_t capacity() const { return capacity_; }
+
+private:
+    std::unique_ptr<TestMemory> memory_;
+    std::size_t offset_ = 0;
+    std::size_t capacity_ = 0;
+    std::vector<std::byte> pattern_;
+};
+
+struct RunOptions {
+    // The count is read from a buffer; count_value (where set) is what stands there, whatever the
+    // number of elements in the data.
+    bool count_in_buffer = false;
+    std::optional<std::uint64_t> count_value;
+    bool secondary = false;  // recorded into a secondary command buffer
+    bool timestamps = true;  // where the device has them
+};
+
+class PlanRunner {
+public:
+    // Prepares the plan, which must be of the tier that it names; adds a failure where that does
+    // not work, and is false then.
+    PlanRunner(TestDevice& device, Plan plan);
+    explicit operator bool() const { return executable_ != nullptr; }
+
+    const Plan& plan() const { return plan_; }
+
+    // Runs it with `count` items. The input's memory begins with `contents`, of which the items are
+    // the first; the rest is whatever the caller finds hostile. Returns the output as bound: for a
+    // count on the host what that count needs, else what the most items need. Empty, with a failure
+    // added, where something went wrong.
+    std::vector<std::byte> run(std::span<const std::byte> contents, std::uint64_t count,
+                               const RunOptions& options = {});
+
+    // Bytes of the role that a use binds: no byte more than it needs. A count in a buffer may be
+    // anything.
+    std::size_t bound_bytes(Role role, std::uint64_t count, bool count_in_buffer) const;
+    // The passes that a use has, by the plan.
+    std::vector<std::string> expected_passes(bool count_in_buffer) const;
+
+private:
+    TestDevice* device_;
+    Plan plan_;
+    std::shared_ptr<TestExecutable> executable_;
+    GuardedBuffer input_, output_, scratch_, count_;
+};
+
+// Plain, unguarded memory for one use: for tests that need no more.
+struct PlainUse {
+    std::unique_ptr<TestMemory> input, output, scratch, count;
+    TestBuffers buffers(const Plan& plan) const;
+    TestRange count_range(const Plan& plan) const;
+};
+PlainUse make_plain_use(TestDevice& device, const Plan& plan);
+
+std::vector<std::byte> poison(std::size_t bytes);
+
+}  // namespace lanewise::test

@@ -1,0 +1,176 @@
+#include "tests/support/test_device.hpp"
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "src/core/kernel_catalogue.hpp"
+#include "tests/support/gpu_test.hpp"
+#include "tests/support/simulated_device.hpp"
+#include "tests/support/spirv_scan.hpp"
+
+namespace lanewise::test {
+
+namespace {
+
+std::map<Tier, std::uint64_t>& counters() {
+    static std::map<Tier, std::uint64_t> runs;
+    return runs;
+}
+
+std::mutex& counters_mutex() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+std::unique_ptr<TestDevice>& shared_slot() {
+    static std::unique_ptr<TestDevice> device;
+    return device;
+}
+
+std::unique_ptr<TestDevice> make_shared_device() {
+    const std::string name = test_device_name();
+    if (name.starts_with("simulator")) return make_simulated_device(simulated_machine(name));
+    return Rig::create();
+}
+
+}  // namespace
+
+std::string test_device_name() {
+    const char* name = std::getenv("LANEWISE_TEST_DEVICE");
+    return name != nullptr ? name : "";
+}
+
+bool test_all() { return std::getenv("LANEWISE_TEST_ALL") != nullptr; }
+
+bool is_lying_device() { return test_device_name().ends_with("lie"); }
+
+bool is_sanitized() {
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+TestDevice& TestDevice::shared() {
+    std::unique_ptr<TestDevice>& device = shared_slot();
+    if (device == nullptr) device = make_shared_device();
+    if (device == nullptr) {
+        // Nothing here can be tested without one, and no test may pass for the lack of it.
+        std::fputs("tests: there is no device to test on\n", stderr);
+        std::exit(1);
+    }
+    return *device;
+}
+
+std::vector<std::string> TestDevice::end_shared() {
+    std::unique_ptr<TestDevice>& device = shared_slot();
+    if (device == nullptr) return {};
+    if (const auto* rig = dynamic_cast<const Rig*>(device.get())) {
+        const auto box = rig->message_box();
+        device.reset();
+        return box->take();
+    }
+    auto messages = device->take_messages();
+    device.reset();
+    return messages;
+}
+
+void expect_kernels_of_tier(const Plan& plan) {
+    static std::map<std::string, bool> has_group_operations;
+    bool any = false;
+    for (const Pass& pass : plan.passes) {
+        if (!has_group_operations.contains(pass.kernel)) {
+            bool found = false, has = false;
+            for (const detail::KernelModule& module : detail::kernel_catalogue()) {
+                if (module.name != pass.kernel) continue;
+                const SpirvFacts facts = scan_spirv(module.words);
+                bool capability = false;
+                for (const std::uint32_t c : facts.capabilities)
+                    capability = capability || is_group_capability(c);
+                EXPECT_TRUE(facts.well_formed) << pass.kernel;
+                EXPECT_EQ(capability, !facts.group_operations.empty()) << pass.kernel;
+                found = true;
+                has = has || capability || !facts.group_operations.empty();
+            }
+            ASSERT_TRUE(found) << "no kernel " << pass.kernel;
+            has_group_operations[pass.kernel] = has;
+        }
+        const bool has = has_group_operations[pass.kernel];
+        EXPECT_EQ(has, pass.form == Form::subgroup)
+            << pass.kernel << " is not of form " << to_text(pass.form);
+        if (plan.tier == Tier::barrier) {
+            EXPECT_FALSE(has) << pass.kernel << " has subgroup operations in tier barrier";
+            EXPECT_EQ(pass.required_subgroup_size, 0u);
+        } else if (has) {
+            EXPECT_EQ(pass.required_subgroup_size != 0, plan.tier == Tier::pinned) << pass.kernel;
+            EXPECT_EQ(pass.full_subgroups, plan.tier == Tier::pinned) << pass.kernel;
+        }
+        any = any || has;
+    }
+    EXPECT_EQ(any, plan.tier != Tier::barrier)
+        << "tier " << to_text(plan.tier) << " without a kernel of its own";
+}
+
+void count_dispatch(Tier tier) {
+    const std::lock_guard lock(counters_mutex());
+    ++counters()[tier];
+}
+
+std::uint64_t dispatches_of(Tier tier) {
+    const std::lock_guard lock(counters_mutex());
+    return counters()[tier];
+}
+
+std::string coverage_summary() {
+    std::ostringstream text;
+    const std::string name = test_device_name();
+    text << "coverage on " << (name.empty() ? "this device" : name) << ':';
+    for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
+        text << ' ' << to_text(tier) << ' ' << dispatches_of(tier) << " runs"
+             << (tier == Tier::barrier ? "" : ",");
+    }
+    return text.str();
+}
+
+void fail_on_messages(const std::vector<std::string>& messages, const std::string& when) {
+    // Messages of one kind differ in handles and other numbers.
+    std::map<std::string, std::pair<std::string, int>> kinds;
+    for (const std::string& message : messages) {
+        std::string kind;
+        bool number = false;
+        for (const char c : message) {
+            const bool digit = std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == 'x';
+            if (!digit) kind += c;
+            if (digit && !number) kind += '#';
+            number = digit;
+        }
+        auto& [first, count] = kinds[kind];
+        if (count++ == 0) first = message;
+    }
+    for (const auto& [kind, found] : kinds) {
+        ADD_FAILURE() << when << " (" << found.second << " of this kind): " << found.first;
+    }
+}
+
+void DeviceTest::SetUp() {
+    claimed_.clear();
+    device().take_messages();
+}
+
+void DeviceTest::TearDown() {
+    fail_on_messages(device().take_messages());
+    if (IsSkipped()) return;
+    for (const auto& [tier, before] : claimed_) {
+        EXPECT_GT(dispatches_of(tier), before)
+            << "the test claims tier " << to_text(tier) << ", which never ran";
+    }
+}
+
+void DeviceTest::claim(Tier tier) { claimed_.try_emplace(tier, dispatches_of(tier)); }
+
+}  // namespace lanewise::test
