@@ -94,7 +94,8 @@ void print_subgroups(const SubgroupCaps& subgroup) {
 void print_device(const GpuInfo& info, const Caps& caps) {
     const Limits& limits = caps.limits;
     print(fmt::format("{}  {} ({})\n", info.index, info.name, info.type));
-    print(fmt::format("  driver         {}; Vulkan {}.{}\n", caps.driver, caps.api_version_major,
+    print(fmt::format("  driver         {}; {} {}.{}\n", caps.driver,
+                      caps.api == Api::simulator ? "as Vulkan" : "Vulkan", caps.api_version_major,
                       caps.api_version_minor));
     print_subgroups(caps.subgroup);
     print(fmt::format("  self-test      {}{}{}\n", to_text(caps.probe),
@@ -177,7 +178,7 @@ Status print_caps(const InfoOptions& options) {
 Status run_info(const InfoOptions& options) {
     if (options.caps_json) return print_caps(options);
     std::vector<std::string> wanted;
-    if (!options.device.empty()) {
+    if (!options.device.empty() || options.api != "vulkan") {
         wanted.push_back(options.device);
     } else {
         const auto infos = Gpu::list();
@@ -192,7 +193,7 @@ Status run_info(const InfoOptions& options) {
     Json devices = Json::array();
     Status status = Status::good;
     for (const std::string& device : wanted) {
-        GpuOptions gpu_options;
+        GpuOptions gpu_options = options.gpu();
         gpu_options.device = device;
         const auto gpu = Gpu::create(gpu_options);
         if (!gpu) {

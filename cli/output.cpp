@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -12,6 +13,12 @@
 
 namespace lanewise::cli {
 namespace {
+
+#ifdef LANEWISE_HAS_SIMULATOR
+constexpr bool kHasSimulator = true;
+#else
+constexpr bool kHasSimulator = false;
+#endif
 
 template <class T>
 T load(std::span<const std::byte> bytes) {
@@ -112,20 +119,32 @@ std::optional<Tier> CommonOptions::forced_tier() const {
 GpuOptions CommonOptions::gpu() const {
     GpuOptions options;
     options.device = device;
+    if (api == "simulator") options.machine = simulator::Machine{.subgroup_size = subgroup_size};
     return options;
 }
 
-void add_api_option(CLI::App& verb, CommonOptions& options) {
-    verb.add_option("--api", options.api, "the API to run on: vulkan")
-        ->check(CLI::Validator(
-            [](std::string& text) {
-                if (text == "vulkan") return std::string();
-                if (text == "webgpu" || text == "simulator") {
-                    return text + " is not in this build, which has: vulkan";
-                }
-                return text + " is no API; this build has: vulkan";
-            },
-            "", ""));
+void add_api_option(CLI::App& verb, CommonOptions& options, bool measures) {
+    std::vector<std::string> words{"vulkan"};
+    if (kHasSimulator && !measures) words.emplace_back("simulator");
+    CLI::Option* api =
+        verb.add_option("--api", options.api, "the API to run on: " + words_text(words))
+            ->capture_default_str()
+            ->check(CLI::Validator(
+                [words, measures](std::string& text) {
+                    if (std::ranges::find(words, text) != words.end()) return std::string();
+                    if (measures && kHasSimulator && text == "simulator")
+                        return std::string("the simulator has no speed to measure");
+                    const bool known = text == "webgpu" || text == "simulator";
+                    return fmt::format("{} is {}, which has: {}", text,
+                                       known ? "not in this build" : "no API of this build",
+                                       words_text(words));
+                },
+                "", ""));
+    if (words.size() == 1) return;
+    verb.add_option("--subgroup-size", options.subgroup_size,
+                    "of the simulated machine: 4, 8 ... 128")
+        ->capture_default_str()
+        ->needs(api);
 }
 
 void add_device_option(CLI::App& verb, CommonOptions& options) {

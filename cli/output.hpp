@@ -56,6 +56,7 @@ private:
 struct CommonOptions {
     std::string api = "vulkan";
     std::string device;
+    std::uint32_t subgroup_size = 32;  // of the simulated machine
     std::string tier = "auto";
     bool json = false;
     bool quiet = false;
@@ -64,7 +65,8 @@ struct CommonOptions {
     GpuOptions gpu() const;
 };
 
-void add_api_option(CLI::App& verb, CommonOptions& options);
+// With --subgroup-size for the simulator, which is no choice for a verb that measures.
+void add_api_option(CLI::App& verb, CommonOptions& options, bool measures = false);
 void add_device_option(CLI::App& verb, CommonOptions& options);
 // Takes LANEWISE_TIER where the option is not given.
 void add_tier_option(CLI::App& verb, CommonOptions& options, bool with_all = false);

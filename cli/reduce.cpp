@@ -56,6 +56,7 @@ Json report_json(const Gpu& gpu, const ReduceDesc& desc, const NpyArray& array,
         json["passes"].push_back({{"name", pass.name}, {"nanoseconds", pass.nanoseconds}});
     }
     json["fallbacks"] = report.fallbacks;
+    if (!report.faults.empty()) json["faults"] = report.faults;
     return json;
 }
 
@@ -80,6 +81,8 @@ Status run_reduce(const ReduceOptions& options) {
         note(options.quiet, "lanewise: fell back: " + fallback);
     }
 
+    for (const std::string& fault : result->report.faults) note(false, "lanewise: " + fault);
+
     std::string why;
     const bool wrong =
         options.verify && !reduce_matches(desc, array->data, result->bytes, &why,
@@ -97,6 +100,10 @@ Status run_reduce(const ReduceOptions& options) {
     if (wrong) {
         return fail(Status::failed, fmt::format("wrong result on {}, tier {}: {}", gpu->info().name,
                                                 to_text(result->report.plan.tier), why));
+    }
+    if (!result->report.faults.empty()) {
+        return fail(Status::failed, fmt::format("{} faults in the kernels, on {}",
+                                                result->report.faults.size(), gpu->info().name));
     }
     if (options.verify) {
         note(options.quiet, fmt::format("lanewise: verified: {} of {} {} on {}, tier {}",

@@ -15,14 +15,12 @@
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
 #include "lanewise/reduce.hpp"
+#include "lanewise/simulator.hpp"
 
 namespace lanewise {
 
 namespace vulkan {
 class Device;
-}
-namespace detail {
-struct GpuAccess;
 }
 
 struct GpuOptions {
@@ -35,13 +33,16 @@ struct GpuOptions {
     // goes to on_validation_message. An error when asked for and not there.
     bool validation = false;
     std::function<void(const std::string&)> on_validation_message;
+    // Runs on this machine of the simulator instead of a device; the options above do not matter
+    // then. An error in a build without the simulator.
+    std::optional<simulator::Machine> machine;
 };
 
 struct GpuInfo {
     std::uint32_t index = 0;
     std::string name;
     std::string driver;
-    std::string type;  // "discrete", "integrated", "virtual", "cpu", "other"
+    std::string type;  // "discrete", "integrated", "virtual", "cpu", "other"; "simulated"
 };
 
 struct PassTime {
@@ -54,6 +55,7 @@ struct RunReport {
     Plan plan;
     std::vector<PassTime> passes;
     std::vector<std::string> fallbacks;  // tiers that failed on the way, and why
+    std::vector<std::string> faults;     // that the simulator found in the kernels
 };
 
 // A reduction's result as bytes: the value (element 0), then for argmin and argmax the index.
@@ -76,7 +78,8 @@ public:
     const GpuInfo& info() const;
     // After the probe, where it ran.
     const Caps& caps() const;
-    const vulkan::Device& device() const;
+    // Null where it runs on another host.
+    const vulkan::Device* vulkan_device() const;
 
     // desc.max_count is set from the data.
     Result<ReduceResult> reduce(std::span<const std::byte> data, ReduceDesc desc);
@@ -92,7 +95,6 @@ public:
     struct State;
 
 private:
-    friend struct detail::GpuAccess;
     explicit Gpu(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

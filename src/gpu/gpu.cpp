@@ -1,0 +1,56 @@
+// Gpu: choosing a host and a device.
+
+#include <cstdlib>
+
+#include "src/gpu/gpu_host.hpp"
+#include "src/vulkan/context.hpp"
+
+namespace lanewise {
+
+namespace {
+
+using vulkan::detail::without_throwing;
+
+Result<std::unique_ptr<detail::GpuHost>> make_host(const GpuOptions& options) {
+    if (options.machine) {
+#ifdef LANEWISE_HAS_SIMULATOR
+        return detail::make_simulator_host(*options.machine);
+#else
+        return tl::unexpected(
+            Error{ErrorCode::unsupported, "the simulator is not in this build of the library"});
+#endif
+    }
+    vulkan::detail::OwnedDeviceOptions wanted;
+    wanted.device = options.device;
+    if (wanted.device.empty()) {
+        if (const char* name = std::getenv("LANEWISE_DEVICE")) wanted.device = name;
+    }
+    wanted.validation = options.validation;
+    wanted.on_validation_message = options.on_validation_message;
+    return detail::make_vulkan_host(wanted, options.probe);
+}
+
+}  // namespace
+
+Result<Gpu> Gpu::create(const GpuOptions& options) {
+    return without_throwing("making a device", [&]() -> Result<Gpu> {
+        auto host = make_host(options);
+        if (!host) return tl::unexpected(host.error());
+        return Gpu(std::make_unique<State>(State{*std::move(host)}));
+    });
+}
+
+Result<std::vector<GpuInfo>> Gpu::list() {
+    return without_throwing("listing devices", [] { return detail::list_vulkan_devices(); });
+}
+
+Gpu::Gpu(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Gpu::Gpu(Gpu&&) noexcept = default;
+Gpu& Gpu::operator=(Gpu&&) noexcept = default;
+Gpu::~Gpu() = default;
+
+const GpuInfo& Gpu::info() const { return state_->host->info(); }
+const Caps& Gpu::caps() const { return state_->host->caps(); }
+const vulkan::Device* Gpu::vulkan_device() const { return state_->host->vulkan_device(); }
+
+}  // namespace lanewise

@@ -1,0 +1,43 @@
+// What stands behind Gpu: a host with a device of its own, that runs plans on bytes of the
+// caller's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lanewise/gpu.hpp"
+#include "src/vulkan/gpu_owned_device.hpp"
+
+namespace lanewise {
+namespace detail {
+
+class GpuHost {
+public:
+    virtual ~GpuHost() = default;
+    virtual const GpuInfo& info() const = 0;
+    // After the probe, where it ran.
+    virtual const Caps& caps() const = 0;
+    virtual const vulkan::Device* vulkan_device() const { return nullptr; }
+
+    // Compiles the plan, uploads the input, runs `count` items and downloads the output's first
+    // bytes. An error of compiling may carry Caps to plan again with.
+    virtual Result<void> run(const Plan& plan, std::uint64_t count,
+                             std::span<const std::byte> input, std::span<std::byte> output,
+                             RunReport& report) = 0;
+};
+
+Result<std::unique_ptr<GpuHost>> make_vulkan_host(const vulkan::detail::OwnedDeviceOptions& options,
+                                                  bool probe);
+#ifdef LANEWISE_HAS_SIMULATOR
+Result<std::unique_ptr<GpuHost>> make_simulator_host(const simulator::Machine& machine);
+#endif
+Result<std::vector<GpuInfo>> list_vulkan_devices();
+
+}  // namespace detail
+
+struct Gpu::State {
+    std::unique_ptr<detail::GpuHost> host;
+};
+
+}  // namespace lanewise
