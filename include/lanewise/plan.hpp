@@ -120,10 +120,12 @@ struct Plan {
     Addressing addressing = Addressing::descriptor;
     std::uint64_t max_count = 0;
     std::uint32_t element_bytes = 0;  // bytes of one input element
+    std::uint32_t result_bytes = 0;   // bytes of one output for each item; 0: the output is one
     Share share;
     // input, output and scratch, for the caller to provide; requirements() by another name.
     std::vector<Argument> arguments;
     std::uint32_t state_bytes = 0;  // of the binding's own state; 0: none
+    bool in_place = false;          // the output may be the input, as the same range
     // Where in scratch the arguments of indirect dispatches stand: 16 bytes for each dispatch
     // (x, y, z, unused), written by the pass count_to_groups.
     std::uint64_t indirect_offset = 0;

@@ -62,6 +62,8 @@ const Argument* Plan::argument(Role role) const {
 std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count) {
     const Argument* argument = plan.argument(role);
     if (argument == nullptr) return 0;
+    if (role == Role::output && plan.result_bytes > 0)
+        return std::min(argument->bytes, count * plan.result_bytes);
     if (role != Role::input) return argument->bytes;
     // Kernels read whole 32-bit words, never past the last that holds an element.
     return std::min(argument->bytes, detail::round_up(count * plan.element_bytes, 4));
@@ -101,6 +103,7 @@ std::string to_text(const Plan& plan) {
              argument.alignment, to_text(argument.access), usages_to_text(argument.usages));
     }
     if (plan.state_bytes > 0) line("  {:<8}{} bytes, the binding's own", "state", plan.state_bytes);
+    if (plan.in_place) line("  the output may be the input");
     line("passes");
     for (const Pass& pass : plan.passes) {
         line("  {}{}", pass.name,
@@ -140,6 +143,8 @@ std::string plan_to_json(const Plan& plan) {
               {"policy", plan.policy},
               {"addressing", to_text(plan.addressing)},
               {"element_bytes", plan.element_bytes},
+              {"result_bytes", plan.result_bytes},
+              {"in_place", plan.in_place},
               {"share",
                {{"tile_items", plan.share.tile_items},
                 {"max_groups", plan.share.max_groups},
