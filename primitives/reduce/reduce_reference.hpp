@@ -198,7 +198,7 @@ struct FloatFacts {
     bool negative = false;  // an odd number of factors is negative
     bool any_negative = false;
     bool any_positive = false;
-    long double sum = 0.0L;                      // of the finite elements
+    long double sum = 0.0L;                      // of the finite elements, but for `lost`
     long double magnitude = 0.0L;                // sum of |x|
     int unit = std::numeric_limits<int>::max();  // all finite elements are multiples of 2^unit
     // The product of the finite elements that are not 0 is mantissa * 2^exponent.
@@ -208,50 +208,51 @@ struct FloatFacts {
     // Every product of some of the factors lies between 2^lowest and 2^highest.
     std::int64_t highest = 0;
     std::int64_t lowest = 0;
+    long double lost = 0.0L;  // Neumaier's correction, which `sum` lacks
+
+    // One element more.
+    void take(double value) {
+        ++count;
+        if (std::isnan(value)) {
+            nan = true;
+            return;
+        }
+        if (std::signbit(value)) negative = !negative;
+        if (std::isinf(value)) {
+            (value > 0 ? positive_infinity : negative_infinity) = true;
+            return;
+        }
+        if (value == 0.0) {
+            zero = true;
+            return;
+        }
+        (value > 0 ? any_positive : any_negative) = true;
+        const long double term = value;
+        const long double next = sum + term;
+        lost += std::fabs(sum) >= std::fabs(term) ? (sum - next) + term : (term - next) + sum;
+        sum = next;
+        magnitude += std::fabs(term);
+
+        int binary_exponent = 0;
+        const double fraction = std::frexp(std::fabs(value), &binary_exponent);  // in [1/2, 1)
+        const auto digits = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
+        const int zeros = std::countr_zero(digits);
+        unit = std::min(unit, binary_exponent - 53 + zeros);
+        odd_parts *= static_cast<long double>(digits >> zeros);
+        // Powers of two are exactly 2^(exponent - 1); all else lies strictly between two of them.
+        highest += std::max(0, fraction == 0.5 ? binary_exponent - 1 : binary_exponent);
+        lowest += std::min(0, binary_exponent - 1);
+        int carry = 0;
+        mantissa = std::frexp(mantissa * fraction, &carry);
+        exponent += binary_exponent + carry;
+    }
 };
 
 template <class T>
 FloatFacts gather(std::span<const std::byte> data) {
     FloatFacts facts;
-    facts.count = data.size() / sizeof(T);
-    long double lost = 0.0L;  // Neumaier's correction of facts.sum
-    for (std::size_t i = 0; i < facts.count; ++i) {
-        const double value = to_double(load<T>(data, i));
-        if (std::isnan(value)) {
-            facts.nan = true;
-            continue;
-        }
-        if (std::signbit(value)) facts.negative = !facts.negative;
-        if (std::isinf(value)) {
-            (value > 0 ? facts.positive_infinity : facts.negative_infinity) = true;
-            continue;
-        }
-        if (value == 0.0) {
-            facts.zero = true;
-            continue;
-        }
-        (value > 0 ? facts.any_positive : facts.any_negative) = true;
-        const long double term = value;
-        const long double next = facts.sum + term;
-        lost += std::fabs(facts.sum) >= std::fabs(term) ? (facts.sum - next) + term
-                                                        : (term - next) + facts.sum;
-        facts.sum = next;
-        facts.magnitude += std::fabs(term);
-
-        int exponent = 0;
-        const double fraction = std::frexp(std::fabs(value), &exponent);  // in [1/2, 1)
-        const auto digits = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
-        const int zeros = std::countr_zero(digits);
-        facts.unit = std::min(facts.unit, exponent - 53 + zeros);
-        facts.odd_parts *= static_cast<long double>(digits >> zeros);
-        // Powers of two are exactly 2^(exponent - 1); all else lies strictly between two of them.
-        facts.highest += std::max(0, fraction == 0.5 ? exponent - 1 : exponent);
-        facts.lowest += std::min(0, exponent - 1);
-        int carry = 0;
-        facts.mantissa = std::frexp(facts.mantissa * fraction, &carry);
-        facts.exponent += exponent + carry;
-    }
-    facts.sum += lost;
+    for (std::size_t i = 0; i < data.size() / sizeof(T); ++i)
+        facts.take(to_double(load<T>(data, i)));
     return facts;
 }
 
@@ -301,7 +302,7 @@ inline long double exact_value(const FloatFacts& facts, Operator op) {
     if (op == Operator::sum) {
         if (facts.positive_infinity && facts.negative_infinity) return nan;
         if (infinite) return facts.positive_infinity ? infinity : -infinity;
-        return facts.sum;
+        return facts.sum + facts.lost;
     }
     if (infinite) return facts.zero ? nan : (facts.negative ? -infinity : infinity);
     return product_of(facts);
@@ -427,6 +428,45 @@ inline std::string value_text(std::uint64_t bits, Scalar accumulator) {
            hexadecimal(bits, size_of(accumulator)) + ")";
 }
 
+// What is wrong with a sum or product of floats of which `facts` are known: nothing (empty), or one
+// line. `depth` is the longest chain of additions.
+inline std::string rounded_difference(const FloatFacts& facts, Operator op, Scalar accumulator,
+                                      std::uint64_t depth, std::uint64_t result_bits) {
+    const FloatType type = float_type(accumulator);
+    const Demand demand = op == Operator::sum
+                              ? demand_sum(facts, type, static_cast<long double>(depth))
+                              : demand_product(facts, type);
+    if (meets(demand, as_float(result_bits, accumulator), type)) return {};
+    return "expected " + number(demand.value, accumulator) + " within " +
+           number(demand.bound, accumulator) + ", got " + value_text(result_bits, accumulator);
+}
+
+// The same for a result that must be `expected` bit for bit; both are laid out as
+// lanewise/reduce.hpp says.
+inline std::string exact_difference(const ReduceDesc& desc, std::span<const std::byte> expected,
+                                    std::span<const std::byte> result) {
+    const Scalar accumulator = reduce_accumulator(desc);
+    const std::uint32_t bytes = size_of(accumulator);
+    const std::uint64_t expected_value = word(expected, 0, bytes);
+    const std::uint64_t result_value = word(result, 0, bytes);
+    if (result_value != expected_value) {
+        return "expected " + value_text(expected_value, accumulator) + ", got " +
+               value_text(result_value, accumulator);
+    }
+    if (!is_arg(desc.op)) return {};
+    // A value of 4 bytes beside an index of 8 has zeros above it.
+    const std::uint32_t index_bytes = reduce_index_bytes(desc);
+    if (word(result, 0, index_bytes) != word(expected, 0, index_bytes)) {
+        return "expected zeros above the value, got " +
+               hexadecimal(word(result, 0, index_bytes), index_bytes);
+    }
+    const std::uint64_t expected_index = word(expected, index_bytes, index_bytes);
+    const std::uint64_t result_index = word(result, index_bytes, index_bytes);
+    if (expected_index == result_index) return {};
+    return "expected index " + std::to_string(expected_index) + ", got " +
+           std::to_string(result_index) + " (value " + value_text(result_value, accumulator) + ")";
+}
+
 }  // namespace reduce_reference_detail
 
 // The result of reducing all whole elements of `data`: reduce_result_bytes(desc) bytes. Sums and
@@ -523,46 +563,17 @@ inline bool reduce_matches(const ReduceDesc& desc, std::span<const std::byte> da
         return fail("the result has " + std::to_string(result.size()) + " bytes, not " +
                     std::to_string(expected.size()));
     }
-    const Scalar accumulator = reduce_accumulator(desc);
-    const std::uint32_t bytes = size_of(accumulator);
-    const std::uint64_t expected_value = detail::word(expected, 0, bytes);
-    const std::uint64_t result_value = detail::word(result, 0, bytes);
+    std::string difference;
     if (is_float(desc.element) && (desc.op == Operator::sum || desc.op == Operator::product)) {
+        const Scalar accumulator = reduce_accumulator(desc);
         const detail::FloatFacts facts = detail::gather(data, desc.element);
-        const detail::FloatType type = detail::float_type(accumulator);
-        const std::uint64_t chain = depth != 0 ? depth : reduce_depth(desc, facts.count);
-        const detail::Demand demand =
-            desc.op == Operator::sum
-                ? detail::demand_sum(facts, type, static_cast<long double>(chain))
-                : detail::demand_product(facts, type);
-        const long double value = detail::as_float(result_value, accumulator);
-        if (detail::meets(demand, value, type)) return true;
-        return fail("expected " + detail::number(demand.value, accumulator) + " within " +
-                    detail::number(demand.bound, accumulator) + ", got " +
-                    detail::value_text(result_value, accumulator));
+        difference = detail::rounded_difference(
+            facts, desc.op, accumulator, depth != 0 ? depth : reduce_depth(desc, facts.count),
+            detail::word(result, 0, size_of(accumulator)));
+    } else {
+        difference = detail::exact_difference(desc, expected, result);
     }
-    // A value of 4 bytes beside an index of 8 has zeros above it.
-    const std::uint32_t word_bytes = is_arg(desc.op) ? reduce_index_bytes(desc) : bytes;
-    if (result_value == expected_value &&
-        detail::word(result, 0, word_bytes) != detail::word(expected, 0, word_bytes)) {
-        return fail("expected zeros above the value, got " +
-                    detail::hexadecimal(detail::word(result, 0, word_bytes), word_bytes));
-    }
-    if (result_value != expected_value) {
-        return fail("expected " + detail::value_text(expected_value, accumulator) + ", got " +
-                    detail::value_text(result_value, accumulator));
-    }
-    if (is_arg(desc.op)) {
-        const std::uint32_t index_bytes = reduce_index_bytes(desc);
-        const std::uint64_t expected_index = detail::word(expected, index_bytes, index_bytes);
-        const std::uint64_t result_index = detail::word(result, index_bytes, index_bytes);
-        if (expected_index != result_index) {
-            return fail("expected index " + std::to_string(expected_index) + ", got " +
-                        std::to_string(result_index) + " (value " +
-                        detail::value_text(result_value, accumulator) + ")");
-        }
-    }
-    return true;
+    return difference.empty() ? true : fail(difference);
 }
 
 }  // namespace lanewise

@@ -125,6 +125,7 @@ std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std:
     const std::size_t input_bytes =
         std::max<std::size_t>(bound_bytes(Role::input, count, options.count_in_buffer), 16);
     const std::size_t output_bytes = bound_bytes(Role::output, count, options.count_in_buffer);
+    const std::size_t output_bound = std::max<std::size_t>(output_bytes, 4);
     const std::size_t scratch_bytes = bound_bytes(Role::scratch, count, options.count_in_buffer);
     if (contents.size() > input_.capacity()) {
         ADD_FAILURE() << "the input's memory has " << input_.capacity() << " bytes, "
@@ -133,6 +134,12 @@ std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std:
     }
     EXPECT_GE(input_bytes, count * plan_.element_bytes);
     input_.reset(contents);
+    if (options.in_place && (!plan_.in_place || output_bytes > contents.size())) {
+        ADD_FAILURE() << "not in place: " << contents.size() << " bytes of input, " << output_bytes
+                      << " of output\n"
+                      << to_text(plan_);
+        return {};
+    }
     output_.reset_poisoned(output_bytes);
     scratch_.reset_poisoned(scratch_bytes);
 
@@ -144,10 +151,12 @@ std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std:
         count_.reset(bytes);
         what = count_.range(bytes.size());
     }
-    const auto use = executable_->bind({.input = input_.range(input_bytes),
-                                        .output = output_.range(output_bytes),
-                                        .scratch = scratch_.range(scratch_bytes)},
-                                       what);
+    const TestRange input = input_.range(input_bytes);
+    const auto use =
+        executable_->bind({.input = input,
+                           .output = options.in_place ? input : output_.range(output_bound),
+                           .scratch = scratch_.range(scratch_bytes)},
+                          what);
     if (!use) {
         ADD_FAILURE() << "not bound: " << text(use.error());
         return {};
@@ -164,9 +173,16 @@ std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std:
     input_.expect_guards(contents.size(), "input");
     output_.expect_guards(output_bytes, "output");
     scratch_.expect_guards(scratch_bytes, "scratch");
-    const std::vector<std::byte> left = input_.read(contents.size());
-    EXPECT_TRUE(std::ranges::equal(left, contents)) << "the input was written to";
     if (options.count_in_buffer) count_.expect_guards(count_bytes(plan_), "count");
+    const std::vector<std::byte> left = input_.read(contents.size());
+    if (options.in_place) {
+        EXPECT_TRUE(std::ranges::equal(std::span(left).subspan(output_bytes),
+                                       contents.subspan(output_bytes)))
+            << "the input was written to past the output";
+        const std::span<const std::byte> output = std::span(left).first(output_bytes);
+        return {output.begin(), output.end()};
+    }
+    EXPECT_TRUE(std::ranges::equal(left, contents)) << "the input was written to";
     return output_.read(output_bytes);
 }
 

@@ -1,6 +1,6 @@
 // Runs a plan on a device the way an application does, with all that can be checked around it:
 // poisoned output and scratch, guard bytes on both sides of every buffer, an input that must stay
-// as it was, and timestamps of every pass.
+// as it was (but for what an output in place covers), and timestamps of every pass.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,8 @@ struct RunOptions {
     std::optional<std::uint64_t> count_value;
     bool secondary = false;  // recorded into a secondary command buffer
     bool timestamps = true;  // where the device has them
+    // The output is the input, the same range: for plans that are in_place.
+    bool in_place = false;
 };
 
 class PlanRunner {
@@ -64,8 +66,9 @@ public:
 
     // Runs it with `count` items. The input's memory begins with `contents`, of which the items are
     // the first; the rest is whatever the caller finds hostile. Returns the output as bound: for a
-    // count on the host what that count needs, else what the most items need. Empty, with a failure
-    // added, where something went wrong.
+    // count on the host what that count needs, else what the most items need. What no use may write
+    // is still poison there; in place it is still what `contents` say, past whose end the output
+    // does not reach. Empty, with a failure added, where something went wrong.
     std::vector<std::byte> run(std::span<const std::byte> contents, std::uint64_t count,
                                const RunOptions& options = {});
 
