@@ -57,7 +57,12 @@ void add_scan_options(CLI::App& verb, ScanOptions& options) {
     verb.add_flag("--reverse", options.reverse, "from the last item to the first");
     verb.add_option("--initial", options.initial,
                     "combined before the first item: a value of the output's type; not for argmin "
-                    "and argmax");
+                    "and argmax")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return text.empty() ? std::string("an empty text is no value") : std::string();
+            },
+            "", ""));
     verb.add_option("--strategy", options.strategy,
                     fmt::format("{} (default: what suits the device and the size)",
                                 fmt::join(strategy_words(), ", ")))
