@@ -45,19 +45,19 @@ trap 'rm -rf "$work"' EXIT
 tiers=(barrier portable pinned)
 declare -A missing=()  # what tiers lack, as keys
 
-# Runs `reduce` with the arguments on every tier: one line with the value, or with what a tier lacks.
-# Ends the demo when a result is wrong.
-reduce() {
-    local label=$1 tier line status seen='' cells=''
-    shift
+# on_every_tier LABEL SHOW ARGUMENTS...: runs the tool on every tier; one line with what SHOW prints
+# of it, or with what a tier lacks. Ends the demo when a result is wrong.
+on_every_tier() {
+    local label=$1 show=$2 tier status seen='' cells=''
+    shift 2
     for tier in "${tiers[@]}"; do
         status=0
-        line=$("$tool" reduce "$@" --tier "$tier" --verify --quiet 2>"$work/error") || status=$?
+        "$tool" "$@" --tier "$tier" --verify --quiet >"$work/printed" 2>"$work/error" || status=$?
         case $status in
             0)
                 cells+='ok         '
                 # Float sums may differ in their last digits from tier to tier.
-                seen=${seen:-$line}
+                seen=${seen:-$($show)}
                 ;;
             2)
                 cells+='-          '
@@ -72,6 +72,24 @@ reduce() {
     done
     printf '%-33s%14s   %s\n' "$label" "${seen:--}" "${cells%"${cells##*[! ]}"}"
     value=$seen
+}
+
+printed() { cat "$work/printed"; }
+reduce() {
+    local label=$1
+    shift
+    on_every_tier "$label" printed reduce "$@"
+}
+
+# The last output of a scan.
+last_i64() { tail -c 8 "$work/scanned.npy" | od -An -td8 | tr -d ' '; }
+last_i32() { tail -c 4 "$work/scanned.npy" | od -An -td4 | tr -d ' '; }
+last_u32() { tail -c 4 "$work/scanned.npy" | od -An -tu4 | tr -d ' '; }
+# scan LABEL TYPE ARGUMENTS...
+scan() {
+    local label=$1 type=$2
+    shift 2
+    on_every_tier "$label" "last_$type" scan "$@" -o "$work/scanned.npy"
 }
 
 # Where on Earth the height of an index stands.
@@ -100,6 +118,14 @@ reduce 'the sum, f32 in f64' $f32 --op sum --accumulate f64
 reduce 'the sum, f32 in f32 (rounds)' $f32 --op sum
 reduce 'all bits together, or of i16' $i16 --op or
 reduce 'a fingerprint, xor of i16' $i16 --op xor
+
+printf '\nscan, the same heights; value: the last of as many outputs\n'
+printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
+scan 'the sum so far, i16 in i64' i64 $i16 --op sum --accumulate i64
+scan '  without its own, i16 in i64' i64 $i16 --op sum --accumulate i64 --exclusive
+scan 'the lowest so far, min of i16' i32 $i16 --op min
+scan '  its index, argmin of i16' u32 $i16 --op argmin
+scan 'the highest yet to come, reverse' i32 $i16 --op max --reverse
 for reason in "${!missing[@]}"; do
     printf -- '-: %s\n' "$reason"
 done
@@ -111,6 +137,6 @@ if [ -n "$total" ]; then
 fi
 
 printf '\nWhat it costs, beside what this machine can do at most\n'
-"$tool" bench reduce
+"$tool" bench
 printf '\n'
 "$tool" bench --textbook
