@@ -19,6 +19,7 @@
 
 #include "lanewise/simulator.hpp"
 #include "lanewise/vulkan.hpp"
+#include "src/spirv/module.hpp"
 #include "src/vulkan/functions.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
 #include "tests/simulator/support.hpp"
@@ -36,8 +37,6 @@ using vulkan::detail::OwnedDevice;
 constexpr std::size_t kFewestShaders = 200;
 constexpr std::array<std::uint32_t, 3> kWorkgroups{3, 2, 1};
 constexpr std::uint32_t kMostInvocations = 6 * 64;
-// Differences that are printed; more say little more.
-constexpr std::size_t kMostReports = 8;
 
 // What the generator's shaders declare: see head() there.
 constexpr std::uint32_t kWords = 0;
@@ -49,14 +48,18 @@ constexpr std::uint32_t kBiasId = 3;
 constexpr std::uint32_t kBias = 0xfffffff6u;
 
 struct Module {
-    std::string name;  // "017_flow"
+    std::string name;  // "017_flow": 17 is the seed
     std::vector<std::uint32_t> words;
+
+    friend void PrintTo(const Module& module, std::ostream* out) { *out << module.name; }
 };
 
 std::vector<Module> modules() {
-    std::ifstream list(std::filesystem::path(LANEWISE_TEST_MODULES) / "modules.txt");
+    const std::filesystem::path folder = LANEWISE_TEST_MODULES;
+    std::ifstream list(folder / "modules.txt");
     std::vector<Module> made;
-    for (std::string name; std::getline(list, name);) made.push_back({name, test_module(name)});
+    for (std::string name; std::getline(list, name);)
+        made.push_back({name, read_words(folder / (name + ".spv"))});
     return made;
 }
 
@@ -407,98 +410,128 @@ std::string difference(const Module& module, const ShaderInterface::Block& block
         device[at], simulated[at], count);
 }
 
-TEST(Differential, DriversAndSimulatorGiveTheSameBytes) {
-    const auto driver = Driver::create();
-    ASSERT_NE(driver, nullptr);
-    const Caps& caps = driver->caps();
-    std::printf("device: %s, %s, subgroup size %u\n", caps.device_name.c_str(), caps.driver.c_str(),
-                caps.subgroup.size);
+// The device of this process, and what ran on it.
+class Session : public ::testing::Environment {
+public:
+    static Driver* driver() { return driver_.get(); }
+    static void count(const Module& module, std::uint64_t instructions) {
+        coverage_.add(module);
+        instructions_ += instructions;
+        ++ran_;
+    }
+    static void leave_out(const std::string& missing) { ++left_out_[missing]; }
 
-    Coverage coverage;
-    std::size_t ran = 0, reported = 0;
+private:
+    void SetUp() override {
+        driver_ = Driver::create();
+        if (driver_ == nullptr) return;
+        const Caps& caps = driver_->caps();
+        std::printf("device: %s, %s, subgroup size %u\n", caps.device_name.c_str(),
+                    caps.driver.c_str(), caps.subgroup.size);
+    }
+
+    void TearDown() override {
+        driver_.reset();
+        std::printf(
+            "%zu shaders ran, %llu simulated instructions; %zu opcodes, %zu functions of "
+            "GLSL.std.450:",
+            ran_, static_cast<unsigned long long>(instructions_), coverage_.instructions.size(),
+            coverage_.functions.size());
+        for (const auto& [opcode, count] : coverage_.instructions)
+            std::printf(" %s", spirv::op_name(static_cast<spv::Op>(opcode)).c_str());
+        std::printf("\n");
+        for (const auto& [why, count] : left_out_)
+            std::printf("%d shaders left out: the device lacks %s\n", count, why.c_str());
+        if (::testing::GTEST_FLAG(filter) != "*") return;  // a part only
+        EXPECT_GE(ran_, kFewestShaders);
+        for (const spv::Op op : expected_instructions()) {
+            EXPECT_TRUE(coverage_.instructions.contains(static_cast<std::uint32_t>(op)))
+                << "no shader that ran holds " << spirv::op_name(op);
+        }
+        for (const std::uint32_t function : expected_functions()) {
+            EXPECT_TRUE(coverage_.functions.contains(function))
+                << "no shader that ran calls function " << function << " of GLSL.std.450";
+        }
+    }
+
+    static inline std::unique_ptr<Driver> driver_;
+    static inline Coverage coverage_;
+    static inline std::size_t ran_ = 0;
+    static inline std::uint64_t instructions_ = 0;
+    static inline std::map<std::string, int> left_out_;
+};
+
+const auto* const session = ::testing::AddGlobalTestEnvironment(new Session);
+
+class Differential : public ::testing::TestWithParam<Module> {};
+
+TEST_P(Differential, SameBytes) {
+    const Module& module = GetParam();
+    ASSERT_TRUE(scan_spirv(module.words).well_formed);
+    ASSERT_NE(Session::driver(), nullptr);
+    const Caps& caps = Session::driver()->caps();
+    if (const std::string missing = missing_for(module, caps); !missing.empty()) {
+        Session::leave_out(missing);
+        GTEST_SKIP() << "the device lacks " << missing;
+    }
+    const std::vector<simulator::ShaderConstant> constants{{kBiasId, kBias}};
+    const auto interface = simulator::inspect(module.words, "main", constants);
+    ASSERT_TRUE(interface) << interface.error().message;
+    ASSERT_LE(interface->push_constant_bytes, sizeof kPush);
+
+    const auto initial = initial_memory(*interface);
+    auto on_device = initial;
+    Session::driver()->run(module, *interface, on_device);
+    if (HasFatalFailure()) return;
+
+    simulator::ShaderRun run;
+    run.module = module.words;
+    run.name = module.name;
+    run.workgroups = kWorkgroups;
+    run.constants = constants;
+    const auto push = std::as_bytes(std::span(kPush));
+    run.push_constants.assign(push.begin(), push.end());
+
+    simulator::Machine plain;
+    plain.subgroup_size = caps.subgroup.size;
+    // CPU drivers keep masks of lanes, which brings lanes together at every merge block. Only the
+    // kind "nested" asks for that; all others must get by with less.
+    plain.reconvergence = module.name.find("nested") != std::string::npos
+                              ? simulator::Reconvergence::maximal
+                              : simulator::Reconvergence::subgroup_uniform;
+    // Another order of workgroups and subgroups gives the same.
+    simulator::Machine mixed = plain;
+    mixed.reconvergence = simulator::Reconvergence::maximal;
+    mixed.workgroups = simulator::Schedule::random;
+    mixed.subgroups = simulator::Schedule::random;
+    mixed.quantum = 16;
     std::uint64_t instructions = 0;
-    std::map<std::string, int> left_out;
-    for (const Module& module : modules()) {
-        ASSERT_TRUE(scan_spirv(module.words).well_formed) << module.name;
-        if (const std::string missing = missing_for(module, caps); !missing.empty()) {
-            ++left_out[missing];
-            continue;
+    for (const simulator::Machine& machine : {plain, mixed}) {
+        auto simulated = initial;
+        run.buffers.clear();
+        for (std::size_t i = 0; i < simulated.size(); ++i) {
+            const ShaderInterface::Block& block = interface->blocks[i];
+            run.buffers.push_back({block.set, block.binding,
+                                   std::as_writable_bytes(std::span(simulated[i])),
+                                   block.binding != kResults, block.name});
         }
-        const std::vector<simulator::ShaderConstant> constants{{kBiasId, kBias}};
-        const auto interface = simulator::inspect(module.words, "main", constants);
-        ASSERT_TRUE(interface) << module.name << ": " << interface.error().message;
-        ASSERT_LE(interface->push_constant_bytes, sizeof kPush);
-
-        const auto initial = initial_memory(*interface);
-        auto on_device = initial;
-        driver->run(module, *interface, on_device);
-        if (HasFatalFailure()) FAIL() << module.name;
-
-        simulator::ShaderRun run;
-        run.module = module.words;
-        run.name = module.name;
-        run.workgroups = kWorkgroups;
-        run.constants = constants;
-        const auto push = std::as_bytes(std::span(kPush));
-        run.push_constants.assign(push.begin(), push.end());
-
-        simulator::Machine plain;
-        plain.subgroup_size = caps.subgroup.size;
-        // CPU drivers keep masks of lanes: they bring lanes together at every merge block. Only the
-        // kind "nested" asks for that, all others must get by with less.
-        plain.reconvergence = module.name.find("nested") != std::string::npos
-                                  ? simulator::Reconvergence::maximal
-                                  : simulator::Reconvergence::subgroup_uniform;
-        // Another order of workgroups and subgroups: the results are the same.
-        simulator::Machine mixed = plain;
-        mixed.reconvergence = simulator::Reconvergence::maximal;
-        mixed.workgroups = simulator::Schedule::random;
-        mixed.subgroups = simulator::Schedule::random;
-        mixed.quantum = 16;
-        mixed.seed = ran + 1;
-        for (const simulator::Machine& machine : {plain, mixed}) {
-            auto simulated = initial;
-            run.buffers.clear();
-            for (std::size_t i = 0; i < simulated.size(); ++i) {
-                const ShaderInterface::Block& block = interface->blocks[i];
-                run.buffers.push_back({block.set, block.binding,
-                                       std::as_writable_bytes(std::span(simulated[i])),
-                                       block.binding != kResults, block.name});
-            }
-            const auto report = simulator::run_shader(machine, run);
-            ASSERT_TRUE(report) << module.name << ": " << report.error().message;
-            instructions += report->instructions;
-            EXPECT_TRUE(report->faults.empty()) << module.name << ": " << to_text(machine) << "\n"
-                                                << all_faults(*report);
-            bool same = report->faults.empty();
-            for (std::size_t i = 0; i < simulated.size(); ++i) {
-                if (simulated[i] == on_device[i]) continue;
-                ADD_FAILURE() << difference(module, interface->blocks[i], on_device[i],
-                                            simulated[i])
-                              << "\n"
-                              << to_text(machine);
-                same = false;
-            }
-            if (!same && ++reported == kMostReports) FAIL() << "no more differences are looked for";
+        const auto report = simulator::run_shader(machine, run);
+        ASSERT_TRUE(report) << report.error().message;
+        instructions += report->instructions;
+        EXPECT_TRUE(report->faults.empty()) << to_text(machine) << "\n" << all_faults(*report);
+        for (std::size_t i = 0; i < simulated.size(); ++i) {
+            if (simulated[i] == on_device[i]) continue;
+            ADD_FAILURE() << difference(module, interface->blocks[i], on_device[i], simulated[i])
+                          << "\n"
+                          << to_text(machine);
         }
-        coverage.add(module);
-        ++ran;
+        if (HasFailure()) return;
     }
-    std::printf("%zu shaders ran, %llu simulated instructions; %zu opcodes, %zu functions\n", ran,
-                static_cast<unsigned long long>(instructions), coverage.instructions.size(),
-                coverage.functions.size());
-    for (const auto& [why, count] : left_out)
-        std::printf("%d shaders left out: the device lacks %s\n", count, why.c_str());
-    EXPECT_GE(ran, kFewestShaders);
-    for (const spv::Op op : expected_instructions()) {
-        EXPECT_TRUE(coverage.instructions.contains(static_cast<std::uint32_t>(op)))
-            << "no shader that ran holds opcode " << static_cast<std::uint32_t>(op);
-    }
-    for (const std::uint32_t function : expected_functions()) {
-        EXPECT_TRUE(coverage.functions.contains(function))
-            << "no shader that ran calls function " << function << " of GLSL.std.450";
-    }
+    Session::count(module, instructions);
 }
+
+INSTANTIATE_TEST_SUITE_P(Shaders, Differential, ::testing::ValuesIn(modules()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace lanewise::test

@@ -14,9 +14,10 @@ What keeps the results defined, so that any difference is somebody's fault:
   indices is relied on.
 - Divisors are not 0, shift distances and bit fields stay inside of the word, indices inside of their
   arrays; `%` has no negative operands (Vulkan leaves their result open).
-- Float variables hold multiples of 1/8 in [-16, 16): tame() brings every result back there. Sums and
-  products in between are exact, or rounded once each and `precise`. Nothing depends on the sign of a
-  zero, and there are no NaNs, infinities and subnormal numbers, which drivers may treat as they like.
+- Float variables hold multiples of 1/8 in [-16, 16): tame() brings every result back there, and all
+  in between is exact, so that contraction and order change nothing. (`precise` would not do: it does
+  not reach conditions and arguments.) Nothing depends on the sign of a zero, and there are no NaNs,
+  infinities and subnormal numbers, which drivers may treat as they like.
 - Functions of GLSL.std.450 that are not exact are rounded to whole numbers.
 - Atomics on shared places are of one kind for each place, and what they return is used where the
   place is the invocation's own, or in a sum.
@@ -325,13 +326,16 @@ class Shader:
     def expression_f(self, n, depth):
         d = self.dice
         t = type_name("f", n)
-        depth = min(depth, 2)  # of factors: three levels stay in range
+        # Exact: factors are leaves, of 8 bits; what is made of them needs less than 24.
+        depth = min(depth, 1)
         a = self.expression("f", n, depth)
         b = self.expression("f", n, depth)
         x, y, z = self.leaf("f", n), self.leaf("f", n), self.leaf("f", n)
         choice = d.below(32)
+        if choice < 4:
+            return f"({a} {'+-'[choice % 2]} {b})"
         if choice < 6:
-            return f"({a} {'+-*+-*'[choice]} {b})"
+            return f"({x} * {y})"
         if choice == 6:
             return f"(-{a})"
         if choice in (7, 8):
@@ -604,9 +608,11 @@ class Shader:
         assign, branch, loop, switch, two, call = self.PLAIN.get(self.kind, (6, 2, 1, 1, 1, 1))
         if depth <= 0:
             branch = loop = switch = 0
-        if not self.functions:
+        # Loops in loops, through calls too, would take long.
+        deepest = 1 if self.in_function else 2
+        if not self.functions or self.loops >= deepest:
             call = 0
-        if self.loops >= 2:
+        if self.loops >= deepest:
             loop = 0
         choice = self.dice.below(assign + branch + loop + switch + two + call)
         for weight, make in ((assign, self.assign), (branch, lambda: self.branch(depth)),
@@ -831,7 +837,7 @@ class Shader:
         self.line(d.pick([
             f"{u} += table.amount[{j} & 3u].x + table.amount[1].y;",
             f"{f} = tame(table.m[{j} & 1u].z + table.scale);",
-            f"{f} = tame(dot(table.m * vec2(1.0, {self.leaf('f', 1)}), table.offset));",
+            f"{f} = tame(dot(table.m * vec2(1.0, 2.0), table.offset));",
             f"{i} += int(table.offset.y * 8.0) + int(steps);",
             f"record[key].m[{j} & 1u][{self.leaf('u', 1)} % 3u] = tame({self.expression('f', 1, 2)});",
             f"record[key].m = tame(mat2x3({self.leaf('f', 3)}, {self.leaf('f', 3)}));",
@@ -934,8 +940,10 @@ class Shader:
             self.line(f"bool {r} = {d.pick(['subgroupAll', 'subgroupAny'])}({b});")
             self.take("b", 1, r)
         elif choice == 10:
-            masked = {"u": f"({value} & {t}(1u))", "i": f"({value} & {t}(1))", "f": f"floor({value})"}[base]
-            self.line(f"bool {r} = subgroupAllEqual({d.pick([masked, self.plain('b', 1)])});")
+            # Scalars: of vectors SwiftShader (Chromium 156) compares the last component alone.
+            values = [f"({self.plain('u', 1)} & 1u)", f"(({self.plain('i', 1)}) & 1)",
+                      f"floor({self.plain('f', 1)} * 0.0625)", self.plain("b", 1)]
+            self.line(f"bool {r} = subgroupAllEqual({d.pick(values)});")
             self.take("b", 1, r)
         elif choice == 11:
             self.line(f"uvec4 {r} = subgroupBallot({self.plain('b', 1)});")
@@ -955,7 +963,8 @@ class Shader:
                 f"uint {r} = subgroupBallotBitCount({ballot}) * 3u + subgroupBallotExclusiveBitCount({ballot});")
             self.take("u", 1, r)
         elif choice == 14:
-            base, n = self.some("uifb", (1, 1, 2))
+            # No floats: LLVM 15 under lavapipe (Mesa 22.3) aborts with "Cannot select".
+            base, n = self.some("uib", (1, 1, 2))
             self.line(f"{type_name(base, n)} {r} = subgroupBroadcastFirst({self.plain(base, n)});")
             self.take(base, n, r)
         elif choice == 15:
