@@ -531,8 +531,12 @@ class Shader:
             self.open(f"while ({counter} < {limit} && {counter} < 9u)")
             self.line(f"++{counter};")
         else:
+            # No do-while: lavapipe (Mesa 22.3) gives wrong vectors for
+            #     do { ++n; w = tame(w * 1.5); } while (n < limit);
+            # where computing by hand, SwiftShader and the simulator agree.
             self.line(f"uint {counter} = 0u;")
-            self.open("do")
+            self.open("while (true)")
+            self.line(f"if ({counter} >= {limit}) break;")
             self.line(f"++{counter};")
         self.constants.setdefault(("u", 1), []).append(counter)
         outer, self.switches = self.switches, 0
@@ -547,7 +551,7 @@ class Shader:
         self.loops -= 1
         self.switches = outer
         self.constants[("u", 1)].remove(counter)
-        self.close(f"}} while ({counter} < {limit});" if form == 2 else "}")
+        self.close()
 
     def switch(self, depth):
         d = self.dice
@@ -1176,7 +1180,7 @@ class Shader:
         if kind in ("memory", "flow", "integer", "float"):
             self.constants[("u", 1)] = ["steps", "key"] + (["kept"] if kind == "integer" else [])
             self.constants[("i", 1)] = ["bias"]
-        size = {"flow": 7, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
+        size = {"flow": 5, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
         if kind == "composite":
             self.composites_declare()
         if kind == "memory":
