@@ -343,7 +343,7 @@ const std::set<std::uint32_t>& expected_functions() {
                                              GLSLstd450InverseSqrt,
                                              GLSLstd450Determinant,
                                              GLSLstd450MatrixInverse,
-                                             GLSLstd450ModfStruct,
+                                             GLSLstd450Modf,
                                              GLSLstd450FMin,
                                              GLSLstd450UMin,
                                              GLSLstd450SMin,

@@ -374,7 +374,7 @@ class Shader:
             whole = d.pick([f"sqrt({k} * {k})", f"roundEven(exp2({k}))", f"roundEven(log2(exp2({k})))",
                             f"length(vec2(3.0, 4.0) * {k})",
                             f"distance(vec2({k}, 1.0), vec2({k} + 3.0, 5.0))",
-                            f"roundEven(inversesqrt(0.015625) * {k})",
+                            f"roundEven(inversesqrt(0.015625 + 0.0 * {k}) * {k})",
                             f"roundEven(pow(2.0, {k}))", f"roundEven(8.0 * smoothstep(0.0, 8.0, {k}))"])
             return f"{t}({whole})" if n > 1 else whole
         if choice == 25:
@@ -393,8 +393,10 @@ class Shader:
             return f"cross({x}, {y})"
         if choice == 30 and n > 1:
             axis = f"{t}({', '.join(['0.0'] * (n - 1) + [d.pick(['1.0', '-1.0'])])})"
+            one = f"(0.0 * {x}.x + 1.0)"  # which the compiler does not fold
             return d.pick([f"reflect({x}, {axis})", f"faceforward({x}, {y}, {axis})",
-                           f"roundEven(normalize({axis} * 4.0))", f"roundEven(refract({axis}, -{axis}, 0.5))"])
+                           f"roundEven(normalize({axis} * {one}))",
+                           f"roundEven(refract({axis} * {one}, -{axis}, 0.5))"])
         if choice == 31 and n == 1:
             m = d.pick([2, 4])
             return f"{self.leaf('f', m)}[{self.leaf('u', 1)} & {m - 1}u]"
@@ -961,7 +963,8 @@ class Shader:
                 f"(any(notEqual({ballot}, uvec4(0u))) ? subgroupBallotFindLSB({ballot}) : 77u)",
                 f"(any(notEqual({ballot}, uvec4(0u))) ? subgroupBallotFindMSB({ballot}) : 78u)",
                 f"uint(subgroupBallotBitExtract({ballot}, {self.plain('u', 1)} & (size - 1u)))",
-                f"uint(subgroupInverseBallot({ballot}))",
+                f"uint(subgroupInverseBallot({ballot})) + "
+                f"2u * uint(subgroupBallotBitExtract({ballot}, lane))",
                 f"bitCount({ballot} & gl_SubgroupLtMask).x + {ballot}.x",
             ]) + ";" if converged else
                 f"uint {r} = subgroupBallotBitCount({ballot}) * 3u + subgroupBallotExclusiveBitCount({ballot});")
