@@ -12,6 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tool=${1:?usage: examples/demo.sh BUILD_FOLDER}/bin/lanewise
 data=build/demo-data
 installed=/usr/share/ferret-vis/data/etopo5.cdf
+heights=9335520
 columns=4320  # heights in a row of the grid, from 0 E eastward; rows from 90 S northward
 
 if [ ! -x "$tool" ]; then
@@ -81,15 +82,20 @@ reduce() {
     on_every_tier "$label" printed reduce "$@"
 }
 
-# The last output of a scan.
+# What a scan wrote: its last output, or its first.
 last_i64() { tail -c 8 "$work/scanned.npy" | od -An -td8 | tr -d ' '; }
 last_i32() { tail -c 4 "$work/scanned.npy" | od -An -td4 | tr -d ' '; }
 last_u32() { tail -c 4 "$work/scanned.npy" | od -An -tu4 | tr -d ' '; }
-# scan LABEL TYPE ARGUMENTS...
+first_i32() {
+    local size
+    size=$(wc -c <"$work/scanned.npy")
+    od -An -td4 -j $((size - 4 * heights)) -N 4 "$work/scanned.npy" | tr -d ' '
+}
+# scan LABEL SHOW ARGUMENTS...
 scan() {
-    local label=$1 type=$2
+    local label=$1 show=$2
     shift 2
-    on_every_tier "$label" "last_$type" scan "$@" -o "$work/scanned.npy"
+    on_every_tier "$label" "$show" scan "$@" -o "$work/scanned.npy"
 }
 
 # Where on Earth the height of an index stands.
@@ -104,7 +110,7 @@ place() {
 
 "$tool" info | grep -E '^[0-9]|driver  |subgroup size|self-test'
 
-printf '\nreduce, 9335520 heights of the Earth in metres (ok: verified on that tier)\n'
+printf '\nreduce, %d heights of the Earth in metres (ok: verified on that tier)\n' $heights
 printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
 reduce 'the highest, max of f32' $f32 --op max
 reduce '  its index, argmax of f32' $f32 --op argmax
@@ -119,13 +125,13 @@ reduce 'the sum, f32 in f32 (rounds)' $f32 --op sum
 reduce 'all bits together, or of i16' $i16 --op or
 reduce 'a fingerprint, xor of i16' $i16 --op xor
 
-printf '\nscan, the same heights; value: the last of as many outputs\n'
+printf '\nscan, as many outputs (value: the one that combines the most)\n'
 printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
-scan 'the sum so far, i16 in i64' i64 $i16 --op sum --accumulate i64
-scan '  without its own, i16 in i64' i64 $i16 --op sum --accumulate i64 --exclusive
-scan 'the lowest so far, min of i16' i32 $i16 --op min
-scan '  its index, argmin of i16' u32 $i16 --op argmin
-scan 'the highest yet to come, reverse' i32 $i16 --op max --reverse
+scan 'the sum so far, i16 in i64' last_i64 $i16 --op sum --accumulate i64
+scan '  before each height' last_i64 $i16 --op sum --accumulate i64 --exclusive
+scan 'the deepest so far, min of i16' last_i32 $i16 --op min
+scan '  its index, argmin of i16' last_u32 $i16 --op argmin
+scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse
 for reason in "${!missing[@]}"; do
     printf -- '-: %s\n' "$reason"
 done
@@ -133,7 +139,7 @@ if [ -n "$highest" ] && [ -n "$deepest" ]; then
     printf 'The highest is at %s, the deepest at %s.\n' "$(place "$highest")" "$(place "$deepest")"
 fi
 if [ -n "$total" ]; then
-    printf 'The mean of the grid is %d m.\n' $((total / 9335520))
+    printf 'The mean of the grid is %d m.\n' $((total / heights))
 fi
 
 printf '\nWhat it costs, beside what this machine can do at most\n'
