@@ -90,8 +90,8 @@ struct Machine {
     // What the shader is told instead of the true size; 0: the truth. For devices that lie.
     std::uint32_t reported_subgroup_size = 0;
     std::uint64_t seed = 1;
-    // Instructions of one run, each counted once for all lanes that execute it together; more are a
-    // fault of kind no_progress.
+    // Instructions of one run, each counted once for all lanes that execute it together, and once
+    // more for every 64 scalars of its value; more are a fault of kind no_progress.
     std::uint64_t max_instructions = std::uint64_t{1} << 30;
     // Different faults to keep; repetitions of one are counted only.
     std::uint32_t max_faults = 64;
@@ -151,7 +151,7 @@ std::string to_text(const Machine& machine);
 
 struct Report {
     std::vector<Fault> faults;
-    std::uint64_t instructions = 0;             // each counted once for all lanes together
+    std::uint64_t instructions = 0;             // as Machine::max_instructions counts them
     std::uint64_t invocation_instructions = 0;  // each counted for every lane that executed it
     double seconds = 0.0;
     std::vector<std::string> passes;  // in the order in which they ran

@@ -423,6 +423,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                     continue;
                 }
             }
+            if (auto checked = detail::check_size(machine, dispatch); !checked)
+                return tl::unexpected(checked.error());
             if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0)
                 engine.run(dispatch);
         }

@@ -123,6 +123,8 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
         return bad(fmt::format("{}: {} bytes of push constants are given, the shader has {}",
                                run.name, push_constants.size(), program->push_constant_bytes));
     dispatch.push_constants = push_constants;
+    if (auto checked = detail::check_size(machine, dispatch); !checked)
+        return tl::unexpected(checked.error());
 
     const auto start = std::chrono::steady_clock::now();
     engine.run(dispatch);

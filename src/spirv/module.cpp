@@ -47,6 +47,58 @@ std::size_t string_words(std::span<const std::uint32_t> words) {
     return words.size();
 }
 
+// Names and file names come from outside and go into messages of one line.
+std::string readable(std::string text) {
+    constexpr std::size_t kMost = 256;
+    if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return text;
+}
+
+// The validator walks types as trees, so that a hundred structures, each of two of the one before,
+// would keep it busy for ever. Real modules have some thousand parts.
+constexpr std::uint64_t kMostTypeParts = 1u << 20;
+
+// Parts of all types together, each type written out: no more than kMostTypeParts + 1. Needs words
+// that are no valid module yet.
+std::uint64_t type_parts(std::span<const std::uint32_t> words, bool swapped) {
+    const auto word = [&](std::size_t i) { return swapped ? swap_bytes(words[i]) : words[i]; };
+    std::unordered_map<std::uint32_t, std::uint64_t> parts;
+    std::uint64_t sum = 0;
+    for (std::size_t at = 5; at < words.size();) {
+        const std::uint32_t count = word(at) >> 16;
+        if (count == 0 || count > words.size() - at) break;  // the validator says so
+        std::size_t first = count;  // operands that may be types: lengths and widths are none
+        std::size_t end = count;
+        switch (static_cast<spv::Op>(word(at) & 0xffff)) {
+            case spv::Op::OpTypeVector:
+            case spv::Op::OpTypeMatrix:
+            case spv::Op::OpTypeArray:
+            case spv::Op::OpTypeRuntimeArray:
+                first = 2;
+                end = 3;
+                break;
+            case spv::Op::OpTypeStruct:
+            case spv::Op::OpTypeFunction: first = 2; break;
+            case spv::Op::OpTypePointer: first = 3; break;
+            default: break;
+        }
+        if (first < count) {
+            std::uint64_t mine = 1;
+            for (std::size_t i = first; i < std::min<std::size_t>(end, count); ++i) {
+                const auto found = parts.find(word(at + i));
+                mine += found == parts.end() ? 1 : found->second;
+            }
+            sum += mine;
+            if (sum > kMostTypeParts) return kMostTypeParts + 1;
+            parts[word(at + 1)] = mine;
+        }
+        at += count;
+    }
+    return sum;
+}
+
 // DebugLine and DebugSource of NonSemantic.Shader.DebugInfo.100.
 constexpr std::uint32_t kDebugSource = 35;
 constexpr std::uint32_t kDebugLine = 103;
@@ -134,13 +186,15 @@ struct Reader {
                     {operands[0], static_cast<spv::ExecutionMode>(operands[1]),
                      std::vector<std::uint32_t>(operands.begin() + 2, operands.end())});
                 break;
-            case spv::Op::OpString: module.strings[in.result] = literal_string(operands); break;
+            case spv::Op::OpString:
+                module.strings[in.result] = readable(literal_string(operands));
+                break;
             case spv::Op::OpName:
-                module.names[operands[0]] = literal_string(operands.subspan(1));
+                module.names[operands[0]] = readable(literal_string(operands.subspan(1)));
                 break;
             case spv::Op::OpMemberName:
                 module.member_names[{operands[0], operands[1]}] =
-                    literal_string(operands.subspan(2));
+                    readable(literal_string(operands.subspan(2)));
                 break;
             case spv::Op::OpDecorate:
             case spv::Op::OpDecorateId:
@@ -333,6 +387,8 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
         return fail(fmt::format("version {}.{} is not supported (1.0 to 1.6)",
                                 (version >> 16) & 0xff, (version >> 8) & 0xff));
     }
+    if (type_parts(words, swapped) > kMostTypeParts)
+        return fail(fmt::format("its types have more than {} parts", kMostTypeParts));
     const Context context(spvContextCreate(environment(version)));
     if (!context) return fail("SPIRV-Tools has no such environment");
     const std::unique_ptr<spv_validator_options_t, OptionsDeleter> options(
@@ -347,7 +403,7 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
     Diagnostic diagnostic(raw);
     if (result != SPV_SUCCESS) {
         const std::string text = diagnostic && diagnostic->error ? diagnostic->error : "unknown";
-        return fail(fmt::format("not valid: {}", text.substr(0, text.find('\n'))));
+        return fail(fmt::format("not valid: {}", readable(text.substr(0, text.find('\n')))));
     }
 
     Reader reader;
@@ -364,8 +420,9 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
     diagnostic.reset(raw);
     if (!reader.error.empty()) return fail(reader.error);
     if (result != SPV_SUCCESS) {
-        return fail(fmt::format("cannot be read: {}",
-                                diagnostic && diagnostic->error ? diagnostic->error : "unknown"));
+        return fail(fmt::format("cannot be read: {}", diagnostic && diagnostic->error
+                                                          ? readable(diagnostic->error)
+                                                          : std::string("unknown")));
     }
     return std::move(reader.module);
 }
@@ -377,6 +434,12 @@ Result<Module> Module::read_bytes(std::span<const std::byte> bytes) {
     std::vector<std::uint32_t> words(bytes.size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
     return read(words);
+}
+
+const Type& Module::type(Id id) const {
+    static const Type kNone;
+    const auto found = types.find(id);
+    return found == types.end() ? kNone : found->second;
 }
 
 const Decoration* Module::decoration(Id id, spv::Decoration kind) const {

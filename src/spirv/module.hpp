@@ -122,7 +122,8 @@ public:
     std::vector<Function> functions;
     std::unordered_map<Id, std::size_t> function_index;
 
-    const Type& type(Id id) const { return types.at(id); }
+    // One of kind `none` where no type has this id.
+    const Type& type(Id id) const;
     const Decoration* decoration(Id id, spv::Decoration kind) const;
     const Decoration* member_decoration(Id id, std::uint32_t member, spv::Decoration kind) const;
     bool has(spv::Capability capability) const;

@@ -1,9 +1,10 @@
 // libFuzzer target for the SPIR-V reader and the simulator: any words are either refused with one
 // clear line, or run to an end within bounds of time and memory.
 //
-// An input is a module and nothing else, so that seeds are compiled shaders and a crash is a file for
-// `lanewise check`. What the machine is like is taken from the header's generator word, which nobody
-// reads. Most random bytes are no valid module: the mutator below works on whole instructions.
+// An input is a module and nothing else, so that seeds are compiled shaders and a crash is a file
+// for `lanewise check`. What the machine is like is taken from the header's generator word, which
+// nobody reads. Most random bytes are no valid module: the mutator below works on whole
+// instructions.
 #include <spirv-tools/libspirv.h>
 
 #include <algorithm>
@@ -76,6 +77,7 @@ lanewise::simulator::Machine machine_of(std::uint32_t bits) {
     }
     machine.quantum = 1 + take(16);
     machine.max_instructions = 20000;
+    machine.resident_workgroups = 2;
     machine.max_faults = 8;
     return machine;
 }
@@ -213,9 +215,8 @@ const std::vector<std::vector<Op>>& siblings() {
 }
 
 constexpr std::array<std::uint32_t, 26> kHostile{
-    0,    1,    2,     3,        4,        5,        7,        8,          16,
-    31,   32,   33,    63,       64,       65,       127,      128,        255,
-    1024, 4096, 65536, 1u << 20, 1u << 24, 1u << 30, 1u << 31, 0xffffffffu};
+    0,  1,  2,   3,   4,   5,    7,    8,     16,       31,       32,       33,       63,
+    64, 65, 127, 128, 255, 1024, 4096, 65536, 1u << 20, 1u << 24, 1u << 30, 1u << 31, 0xffffffffu};
 
 bool is_id(spv_operand_type_t type) {
     return type == SPV_OPERAND_TYPE_ID || type == SPV_OPERAND_TYPE_MEMORY_SEMANTICS_ID ||
