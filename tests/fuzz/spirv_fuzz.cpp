@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "lanewise/simulator.hpp"
+#include "src/spirv/module.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -395,11 +396,18 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     const Words words = words_of(data, size);
     if (words.size() <= kHeaderWords || random() % 32 == 0)
         return LLVMFuzzerMutate(data, size, max_size);
-    Pieces pieces = take_apart(words);
-    if (pieces.list.empty()) return LLVMFuzzerMutate(data, size, max_size);
-    const std::uint32_t times = 1 + below(random, 3);
-    for (std::uint32_t i = 0; i < times && !pieces.list.empty(); ++i) mutate(pieces, random);
-    const Words made = pieces.joined();
+    const Pieces original = take_apart(words);
+    if (original.list.empty()) return LLVMFuzzerMutate(data, size, max_size);
+    Words made;
+    // What is not valid goes no further than the reader: mostly try again.
+    constexpr std::uint32_t kTries = 6;
+    for (std::uint32_t i = 0; i < kTries; ++i) {
+        Pieces pieces = original;
+        const std::uint32_t times = 1 + below(random, 3);
+        for (std::uint32_t j = 0; j < times && !pieces.list.empty(); ++j) mutate(pieces, random);
+        made = pieces.joined();
+        if (random() % 16 == 0 || lanewise::spirv::Module::read(made)) break;
+    }
     if (made.size() * 4 > max_size) return LLVMFuzzerMutate(data, size, max_size);
     std::memcpy(data, made.data(), made.size() * 4);
     return made.size() * 4;
