@@ -51,6 +51,8 @@ Result<detail::Program> read_program(std::span<const std::uint32_t> words,
 
 }  // namespace
 
+Result<std::vector<std::uint32_t>> assemble(std::string_view text) { return spirv::assemble(text); }
+
 Result<ShaderInterface> inspect(std::span<const std::uint32_t> words, std::string_view entry_point,
                                 std::span<const ShaderConstant> constants) {
     const auto program = read_program(words, entry_point, constants);

@@ -4,6 +4,7 @@
 
 #include <spirv-tools/libspirv.h>
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -14,6 +15,10 @@ struct ContextDeleter {
     void operator()(spv_context_t* context) const { spvContextDestroy(context); }
 };
 using Context = std::unique_ptr<spv_context_t, ContextDeleter>;
+
+struct BinaryDeleter {
+    void operator()(spv_binary_t* binary) const { spvBinaryDestroy(binary); }
+};
 
 struct OptionsDeleter {
     void operator()(spv_validator_options_t* options) const { spvValidatorOptionsDestroy(options); }
@@ -434,6 +439,38 @@ Result<Module> Module::read_bytes(std::span<const std::byte> bytes) {
     std::vector<std::uint32_t> words(bytes.size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
     return read(words);
+}
+
+Result<std::vector<std::uint32_t>> assemble(std::string_view text) {
+    // Dawn prints a line of its own before what the disassembler made.
+    if (const auto start = text.find("; SPIR-V"); start != std::string_view::npos)
+        text = text.substr(start);
+    spv_target_env target = SPV_ENV_UNIVERSAL_1_3;
+    constexpr std::string_view kVersion = "; Version: 1.";
+    if (const auto at = text.find(kVersion);
+        at != std::string_view::npos && at + kVersion.size() < text.size()) {
+        constexpr std::array kTargets{SPV_ENV_UNIVERSAL_1_0, SPV_ENV_UNIVERSAL_1_1,
+                                      SPV_ENV_UNIVERSAL_1_2, SPV_ENV_UNIVERSAL_1_3,
+                                      SPV_ENV_UNIVERSAL_1_4, SPV_ENV_UNIVERSAL_1_5,
+                                      SPV_ENV_UNIVERSAL_1_6};
+        const auto minor = static_cast<std::size_t>(text[at + kVersion.size()] - '0');
+        if (minor < kTargets.size()) target = kTargets[minor];
+    }
+    const Context context(spvContextCreate(target));
+    if (!context) return fail("SPIRV-Tools has no such environment");
+    spv_binary raw_binary = nullptr;
+    spv_diagnostic raw = nullptr;
+    const spv_result_t result = spvTextToBinaryWithOptions(
+        context.get(), text.data(), text.size(), SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS,
+        &raw_binary, &raw);
+    const std::unique_ptr<spv_binary_t, BinaryDeleter> binary(raw_binary);
+    const Diagnostic diagnostic(raw);
+    if (result != SPV_SUCCESS || !binary) {
+        if (!diagnostic || !diagnostic->error) return fail("cannot be assembled");
+        return fail(
+            fmt::format("line {}: {}", diagnostic->position.line + 1, readable(diagnostic->error)));
+    }
+    return std::vector<std::uint32_t>(binary->code, binary->code + binary->wordCount);
 }
 
 const Type& Module::type(Id id) const {
