@@ -716,7 +716,11 @@ private:
                 code.aux = static_cast<std::uint32_t>(p_.move_lists.size() - 1);
                 return;
             }
-            case Op::OpLoad: load(in, ops[0], place(in.result), in.type, ops.subspan(1)); return;
+            case Op::OpLoad:
+                if (type(in.type).kind == TypeKind::opaque)
+                    return unsupported(in, "of what is no plain value is not supported");
+                load(in, ops[0], place(in.result), in.type, ops.subspan(1));
+                return;
             case Op::OpStore:
                 store(in, ops[0], place(ops[1]), type_of(ops[1]), ops.subspan(2));
                 return;

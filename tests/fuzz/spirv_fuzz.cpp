@@ -77,7 +77,7 @@ lanewise::simulator::Machine machine_of(std::uint32_t bits) {
         default: break;
     }
     machine.quantum = 1 + take(16);
-    machine.max_instructions = 20000;
+    machine.max_instructions = 4000;
     machine.resident_workgroups = 2;
     machine.max_faults = 8;
     return machine;

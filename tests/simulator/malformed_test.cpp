@@ -197,7 +197,9 @@ TEST(Malformed, CapabilityOfAnotherWorld) {
 }
 
 TEST(Malformed, NotWhatTheSimulatorRuns) {
-    EXPECT_THAT(refusal({.globals = R"(
+    EXPECT_THAT(refusal({.decorations = "OpDecorate %picture DescriptorSet 0\n"
+                                        "OpDecorate %picture Binding 1\n",
+                         .globals = R"(
                              %float4 = OpTypeVector %float 4
                              %uint2 = OpTypeVector %uint 2
                              %origin = OpConstantNull %uint2
@@ -207,7 +209,7 @@ TEST(Malformed, NotWhatTheSimulatorRuns) {
                          .body = R"(
                              %loaded = OpLoad %image %picture
                              %texel = OpImageFetch %float4 %loaded %origin)"}),
-                HasSubstr("OpLoad in this storage class is not supported"));
+                HasSubstr("OpLoad of what is no plain value is not supported"));
 }
 
 // --- made to hurt ---
