@@ -87,8 +87,12 @@ struct Machine {
     // Report subgroup operations that not all lanes of the subgroup reach together: WGSL forbids
     // them, SPIR-V gives them a meaning.
     bool uniform_subgroup_operations = false;
-    // What the shader is told instead of the true size; 0: the truth. For devices that lie.
+    // What the shader and the caps say instead of the true size, which no pass can then choose; 0:
+    // the truth. For devices that lie.
     std::uint32_t reported_subgroup_size = 0;
+    // Lanes from this one on never run, although invocations are theirs, and nobody waits for them;
+    // 0: all run. For devices that lie.
+    std::uint32_t running_lanes = 0;
     std::uint64_t seed = 1;
     // Instructions of one run, each counted once for all lanes that execute it together, and once
     // more for every 64 scalars of its value; more are a fault of kind no_progress.
@@ -185,7 +189,8 @@ public:
     // A device that has everything, with the machine's subgroups. bad_argument for an impossible
     // machine.
     static Result<Device> create(const Machine& machine = {});
-    // The same with limits and features from `caps`, whose subgroup sizes must allow the machine's.
+    // The same with limits and features from `caps`, whose subgroup sizes must allow the machine's,
+    // or the one that it reports.
     static Result<Device> create(const Machine& machine, const Caps& caps);
 
     const Caps& caps() const;

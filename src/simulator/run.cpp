@@ -133,7 +133,9 @@ void Engine::place_lanes(Workgroup& workgroup) {
             const std::uint32_t taken =
                 machine.lane_order == LaneOrder::reversed ? populations[i] - 1 - j : j;
             const std::uint32_t local = order[next + taken];
-            subgroup.present.set(lanes[j]);
+            // A lane that never runs takes its invocation with it.
+            if (machine.running_lanes == 0 || lanes[j] < machine.running_lanes)
+                subgroup.present.set(lanes[j]);
             subgroup.local[lanes[j]] = local;
             workgroup.subgroup_of[local] = subgroup.id;
         }
@@ -236,6 +238,7 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
             }
         }
         subgroup.fragments.clear();
+        if (!subgroup.present.any()) continue;
         auto fragment = std::make_unique<Fragment>();
         fragment->mask = subgroup.present;
         fragment->uniform = true;

@@ -25,6 +25,9 @@ Result<void> check_machine(const Machine& machine) {
             return fail(fmt::format("population {} is not from 1 to the subgroup size {}",
                                     population, machine.subgroup_size));
     }
+    if (machine.running_lanes > machine.subgroup_size)
+        return fail(fmt::format("running_lanes {} is more than the subgroup size {}",
+                                machine.running_lanes, machine.subgroup_size));
     if (machine.quantum == 0) return fail("quantum is 0");
     if (machine.resident_workgroups == 0) return fail("resident_workgroups is 0");
     return {};
