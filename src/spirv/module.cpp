@@ -104,6 +104,26 @@ std::uint64_t type_parts(std::span<const std::uint32_t> words, bool swapped) {
     return sum;
 }
 
+// Source languages newer than the validator, WGSL say, are refused by it, though they mean nothing
+// to what runs. The words with these called unknown; empty when there are none such.
+std::vector<std::uint32_t> with_known_languages(std::span<const std::uint32_t> words,
+                                                bool swapped) {
+    constexpr std::uint32_t kNewestKnown = static_cast<std::uint32_t>(spv::SourceLanguage::HLSL);
+    const auto word = [&](std::size_t i) { return swapped ? swap_bytes(words[i]) : words[i]; };
+    std::vector<std::uint32_t> changed;
+    for (std::size_t at = 5; at < words.size();) {
+        const std::uint32_t count = word(at) >> 16;
+        const auto op = static_cast<spv::Op>(word(at) & 0xffff);
+        if (count == 0 || count > words.size() - at || op == spv::Op::OpFunction) break;
+        if (op == spv::Op::OpSource && count > 1 && word(at + 1) > kNewestKnown) {
+            if (changed.empty()) changed.assign(words.begin(), words.end());
+            changed[at + 1] = 0;
+        }
+        at += count;
+    }
+    return changed;
+}
+
 // DebugLine and DebugSource of NonSemantic.Shader.DebugInfo.100.
 constexpr std::uint32_t kDebugSource = 35;
 constexpr std::uint32_t kDebugLine = 103;
@@ -392,6 +412,8 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
         return fail(fmt::format("version {}.{} is not supported (1.0 to 1.6)",
                                 (version >> 16) & 0xff, (version >> 8) & 0xff));
     }
+    if (const auto changed = with_known_languages(words, swapped); !changed.empty())
+        return read(changed);
     if (type_parts(words, swapped) > kMostTypeParts)
         return fail(fmt::format("its types have more than {} parts", kMostTypeParts));
     const Context context(spvContextCreate(environment(version)));
