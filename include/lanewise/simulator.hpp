@@ -95,7 +95,7 @@ struct Machine {
     std::uint32_t running_lanes = 0;
     std::uint64_t seed = 1;
     // Instructions of one run, each counted once for all lanes that execute it together, and once
-    // more for every 64 scalars of its value; more are a fault of kind no_progress.
+    // more for every 16 scalars of its value; more are a fault of kind no_progress.
     std::uint64_t max_instructions = std::uint64_t{1} << 30;
     // Different faults to keep; repetitions of one are counted only.
     std::uint32_t max_faults = 64;

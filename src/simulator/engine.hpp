@@ -265,7 +265,7 @@ private:
 Result<void> check_size(const Machine& machine, const Dispatch& dispatch);
 
 // What one instruction counts as: values are large only where a shader means harm.
-inline std::uint64_t cost_of(std::uint32_t slots) { return slots / 64; }
+inline std::uint64_t cost_of(std::uint32_t slots) { return slots / 16; }
 
 // Fences and subgroup barriers (access.cpp).
 void fence(Context& context, LaneMask lanes, std::uint64_t scope, std::uint64_t semantics);
