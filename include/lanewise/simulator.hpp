@@ -284,8 +284,8 @@ struct ShaderInterface {
     std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
 };
 
-// The words of a module given as SPIR-V assembly, as spirv-dis, Tint and Dawn print it; its version is
-// that of its comment "; Version: 1.5", else 1.3. bad_argument with the line.
+// The words of a module given as SPIR-V assembly, as spirv-dis, Tint and Dawn print it; its version
+// is that of its comment "; Version: 1.5", else 1.3. bad_argument with the line.
 Result<std::vector<std::uint32_t>> assemble(std::string_view text);
 
 Result<ShaderInterface> inspect(std::span<const std::uint32_t> module,
