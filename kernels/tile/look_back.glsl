@@ -2,7 +2,7 @@
 // look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA
 // 2016), with a wait that ends.
 //
-//   state     ticket, arrivals, epoch, -, then the tiles' words
+//   state     ticket, -, base 0, epoch 0, base 1, epoch 1, -, -, then the tiles' words
 //   a tile    nothing  ->  its own sum (kFlagSum)  ->  what all up to it combine to (kFlagPrefix)
 //
 //   tile 9 looks back      4    5    6    7    8        an empty one is looked at again; after
@@ -15,9 +15,18 @@
 //   else          32 bits for each half of a word       | epoch, 14 bits | flag, 2 | half, 16 |
 //
 // Words of one tile count together only when all have one flag. The epoch counts the uses of the
-// state, so that nothing is cleared between two uses: a word of another epoch is an empty one. Who
-// arrives last begins the next epoch, and clears the words when the epochs begin again. The state
-// starts as zeros, in epoch 0, which is written as 1.
+// state, so that nothing is cleared between two uses: a word of another epoch is an empty one.
+//
+// Tickets run on from use to use. A use begins at its base; bases and epochs of this use and of one
+// next to it stand in two places by turns:
+//
+//     tickets of use u - 1 | use u               | use u + 1       a workgroup takes the base that
+//                          ^ base u              ^ base u + 1      its ticket is least above
+//
+// The workgroup with a use's last ticket writes what the next one begins with over what the one
+// before began with, which nobody needs any more; whoever reads it meanwhile finds a base that is too
+// low or too high, and takes the other. When the epochs begin again it also clears the words of tiles
+// that this use does not have; the others are of this epoch. The state starts as zeros.
 //
 // The kernel defines before: LW_BINDINGS, LW_STATE_BINDING (tile/memory.glsl); LW_ATOMIC64 or not;
 // item/accumulator.glsl's; kWorkgroupSize, kMostEpochs, kMostTiles, kSilentTile, kPatience
@@ -34,8 +43,6 @@ const uint kFlagPrefix = 2u;
 
 LW_BUFFER(state, LW_STATE_BINDING, coherent)
 #define LW_TICKET LW_WORD(state, 0)
-#define LW_ARRIVALS LW_WORD(state, 1)
-#define LW_EPOCH LW_WORD(state, 2)
 
 #ifdef LW_ATOMIC64
 #ifdef LW_DEVICE_ADDRESS
@@ -51,7 +58,8 @@ layout(set = 0, binding = LW_STATE_BINDING, std430) coherent buffer state_longs_
 #endif
 #endif
 
-const uint kStateHeaderWords = 4u;
+const uint kStateHeaderWords = 8u;
+const uint kStateBases = 2u;  // words before them
 
 // Semantics: none. The flag and the value are one word.
 uint load_relaxed(uint i) {
@@ -113,6 +121,32 @@ uint look_at(uint tile, uint epoch, out Accumulator a) {
     }
     a = accumulator_of_words(words);
     return agree ? flag : kFlagEmpty;
+}
+
+// Takes a ticket; one lane calls it. The tile and the epoch. groups: workgroups of this use.
+uvec2 take_ticket(uint groups, uint tiles) {
+    uint ticket = atomicAdd(LW_TICKET, 1u);
+    uint base[2], epoch[2];
+    [[unroll]] for (uint i = 0u; i < 2u; ++i) {
+        base[i] = load_relaxed(kStateBases + 2u * i);
+        epoch[i] = load_relaxed(kStateBases + 2u * i + 1u);
+    }
+    bool second = ticket - base[1] < ticket - base[0];
+    uint tile = ticket - select(second, base[1], base[0]);
+    uint own = select(second, epoch[1], epoch[0]);
+    if (tile == groups - 1u) {
+        bool again = own + 1u == kMostEpochs;
+        if (again) {
+            const uint words = 2u * LW_ACCUMULATOR_WORDS;
+            for (uint i = tiles * words; i < kMostTiles * words; ++i) {
+                store_relaxed(kStateHeaderWords + i, 0u);
+            }
+        }
+        uint next = kStateBases + select(second, 0u, 2u);
+        store_relaxed(next, ticket + 1u);
+        store_relaxed(next + 1u, again ? 0u : own + 1u);
+    }
+    return uvec2(tile, own);
 }
 
 #endif

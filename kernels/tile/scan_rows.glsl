@@ -59,26 +59,30 @@ uint items_of_vector(ScanTile tile, uint i) {
 // Item j of a vector, in the order of the scan.
 uint item_in_order(uint j) { return kReverse != 0u ? kItemsPerVector - 1u - j : j; }
 
-void load_tile(ScanTile tile, uint vlane, out uvec4 vectors[kScanRows]) {
+uvec4 load_row(ScanTile tile, uint row, uint vlane) {
     Place place = tile_place(tile.number);
+    uint i = vector_of_row(row, vlane);
+    uint items = items_of_vector(tile, i);
+    uvec4 vector = uvec4(0u);
+    if (items == kItemsPerVector) {
+        vector = load_vector(place, i);
+    } else {
+        [[unroll]] for (uint word = 0u; word < 4u; ++word) {
+            if (word * 32u < items * LW_ELEMENT_BITS) vector[word] = load_word(place, 4u * i + word);
+        }
+    }
+    return vector;
+}
+
+void load_tile(ScanTile tile, uint vlane, out uvec4 vectors[kScanRows]) {
     if (tile.items == kTileItems) {
+        Place place = tile_place(tile.number);
         [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
             vectors[row] = load_vector(place, vector_of_row(row, vlane));
         }
-        return;
-    }
-    [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        uint i = vector_of_row(row, vlane);
-        uint items = items_of_vector(tile, i);
-        vectors[row] = uvec4(0u);
-        if (items == kItemsPerVector) {
-            vectors[row] = load_vector(place, i);
-        } else {
-            [[unroll]] for (uint word = 0u; word < 4u; ++word) {
-                if (word * 32u < items * LW_ELEMENT_BITS) {
-                    vectors[row][word] = load_word(place, 4u * i + word);
-                }
-            }
+    } else {
+        [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
+            vectors[row] = load_row(tile, row, vlane);
         }
     }
 }
@@ -96,19 +100,32 @@ Accumulator scan_item(uvec4 vector, uint j, uint items, uvec2 base) {
     return accumulator_select(item < items, a, accumulator_identity());
 }
 
-// What each row of a lane combines to.
+// What a row of a lane combines to.
+Accumulator sum_row(ScanTile tile, uint row, uint vlane, uvec4 vector) {
+    uint i = vector_of_row(row, vlane);
+    uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
+    uvec2 base = index_of_vector(tile, i);
+    Accumulator sum = scan_item(vector, 0u, items, base);
+    [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
+        sum = combine(sum, scan_item(vector, j, items, base));
+    }
+    return sum;
+}
+
 void sum_rows(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
               out Accumulator sums[kScanRows]) {
     [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        uint i = vector_of_row(row, vlane);
-        uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
-        uvec2 base = index_of_vector(tile, i);
-        Accumulator sum = scan_item(vectors[row], 0u, items, base);
-        [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
-            sum = combine(sum, scan_item(vectors[row], j, items, base));
-        }
-        sums[row] = sum;
+        sums[row] = sum_row(tile, row, vlane, vectors[row]);
     }
+}
+
+// What all rows of a lane combine to; for operators that are commutative.
+Accumulator sum_lane(ScanTile tile, uint vlane, uvec4 vectors[kScanRows]) {
+    Accumulator sum = sum_row(tile, 0u, vlane, vectors[0]);
+    [[unroll]] for (uint row = 1u; row < kScanRows; ++row) {
+        sum = combine(sum, sum_row(tile, row, vlane, vectors[row]));
+    }
+    return sum;
 }
 
 #endif

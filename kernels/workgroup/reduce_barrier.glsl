@@ -26,6 +26,8 @@
 #ifndef LW_WORKGROUP_REDUCE_BARRIER_GLSL
 #define LW_WORKGROUP_REDUCE_BARRIER_GLSL
 
+#include "item/accumulator.glsl"
+
 const uint kReduceRadix = 8u;
 
 // W values, W/8, W/64 ...; one unused slot after every 8 keeps lanes that read 8 neighbours each on

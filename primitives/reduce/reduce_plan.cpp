@@ -17,6 +17,7 @@
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
 #include "src/core/tiers.hpp"
+#include "src/core/workgroups.hpp"
 
 namespace lanewise {
 namespace {
@@ -42,6 +43,8 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 
 using detail::AccumulatorLayout;
 using detail::largest_workgroup;
+using detail::workgroup_reduce_barriers;
+using detail::workgroup_reduce_slots;
 
 detail::Combination combination_of(const ReduceDesc& desc) {
     return {desc.element, desc.op, desc.accumulator, desc.max_count};
@@ -49,29 +52,6 @@ detail::Combination combination_of(const ReduceDesc& desc) {
 
 AccumulatorLayout layout_of(const ReduceDesc& desc) {
     return detail::layout_of(combination_of(desc));
-}
-
-// Accumulators in workgroup memory: kReduceSlots of kernels/workgroup/reduce_barrier.glsl. The
-// barrier form, which the portable tier may take, holds every level of its tree; the pinned
-// subgroup form the values of its subgroups.
-std::uint32_t workgroup_reduce_slots(Tier tier, std::uint32_t w, std::uint32_t subgroup_size) {
-    if (tier != Tier::pinned) return (9 * w + 6) / 7;
-    const std::uint32_t subgroups = w / subgroup_size;
-    return subgroups + subgroups / (subgroup_size - 1);
-}
-
-// Control barriers of one workgroup_reduce, at most.
-std::uint32_t workgroup_reduce_barriers(Tier tier, std::uint32_t w, std::uint32_t subgroup_size) {
-    std::uint32_t barriers = 0;
-    if (tier != Tier::pinned) {
-        for (std::uint32_t width = w; width > 1; width /= 8) ++barriers;
-        return barriers;
-    }
-    for (std::uint32_t values = w / subgroup_size; values > 1;
-         values = static_cast<std::uint32_t>(detail::divide_up(values, subgroup_size))) {
-        ++barriers;
-    }
-    return barriers;
 }
 
 // What arrival_sum lacks; empty when it can be.

@@ -86,25 +86,35 @@ LW_BUFFER(scratch, 2, readonly)
 
 #ifdef LW_FORM_SUBGROUP
 #include "subgroup/ballot.glsl"
+#include "workgroup/reduce_subgroup.glsl"
 #include "workgroup/scan_subgroup.glsl"
 #else
+#include "workgroup/reduce_barrier.glsl"
 #include "workgroup/scan_barrier.glsl"
 #endif
 #include "tile/look_back.glsl"
 #include "tile/scan_results.glsl"
 
-shared uvec2 sh_ticket;  // ticket, epoch
+shared uvec2 sh_ticket;  // tile, epoch
 shared uvec4 sh_look;    // tiles to go, whether one is missing; barrier form: ends of flags
-shared uint sh_arrivals;
 shared Accumulator sh_before;
 
-Accumulator workgroup_tile_sum(Share share, uint t, uint vlane, uint turn) {
+// Both give the sum of a tile in lane 0 only; a barrier must stand between two calls.
+Accumulator workgroup_tile_sum(Share share, uint t, uint vlane) {
     ScanTile tile = scan_tile(share, t);
     uvec4 vectors[kScanRows];
-    Accumulator sums[kScanRows];
     load_tile(tile, vlane, vectors);
-    sum_rows(tile, vlane, vectors, sums);
-    return workgroup_scan(sums, vlane, turn);
+    return workgroup_reduce(sum_lane(tile, vlane, vectors), vlane, kWorkgroupSize);
+}
+
+// One row at a time: what is called while a lane holds a tile must not take its registers.
+Accumulator workgroup_tile_sum_again(Share share, uint t, uint vlane) {
+    ScanTile tile = scan_tile(share, t);
+    Accumulator sum = accumulator_identity();
+    [[dont_unroll]] for (uint row = 0u; row < kScanRows; ++row) {
+        sum = combine(sum, sum_row(tile, row, vlane, load_row(tile, row, vlane)));
+    }
+    return workgroup_reduce(sum, vlane, kWorkgroupSize);
 }
 
 // One look at a window of `width` tiles, the last of which is next - 1; lane `width` - 1 has that.
@@ -148,7 +158,7 @@ bool subgroup_look_back(inout uint next, uint epoch, inout Accumulator before) {
 
 // The same with windows of the workgroup's size.
 bool workgroup_look_back_barrier(inout uint next, uint epoch, uint vlane,
-                                 inout Accumulator before, inout uint turn) {
+                                 inout Accumulator before) {
     uint looks = 0u;
     while (next != 0u && looks < kPatience) {
         Accumulator a;
@@ -174,7 +184,7 @@ bool workgroup_look_back_barrier(inout uint next, uint epoch, uint vlane,
 }
 
 // What the tiles before tile t combine to.
-Accumulator workgroup_look_back(Share share, uint t, uint epoch, uint vlane, inout uint turn) {
+Accumulator workgroup_look_back(Share share, uint t, uint epoch, uint vlane) {
     Accumulator before = accumulator_identity();
     uint next = t;
     while (next != 0u) {
@@ -194,61 +204,42 @@ Accumulator workgroup_look_back(Share share, uint t, uint epoch, uint vlane, ino
         } else
 #endif
         {
-            missing = workgroup_look_back_barrier(next, epoch, vlane, before, turn);
+            missing = workgroup_look_back_barrier(next, epoch, vlane, before);
         }
         if (missing) {
             --next;
-            before = combine(workgroup_tile_sum(share, next, vlane, turn++), before);
+            Accumulator sum = workgroup_tile_sum_again(share, next, vlane);
+            if (vlane == 0u) sh_before = sum;
+            barrier();
+            before = combine(sh_before, before);
+            barrier();
         }
     }
     return before;
 }
 
-// All lanes call it at the end, each use once. The workgroup that arrives last makes the state ready
-// for the next use: nobody reads it in this one any more.
-void workgroup_leave(uint epoch, uint groups, uint vlane) {
-    if (vlane == 0u) sh_arrivals = atomicAdd(LW_ARRIVALS, 1u);
-    barrier();
-    if (sh_arrivals == groups - 1u) {
-        bool again = epoch + 1u == kMostEpochs;
-        if (again) {
-            const uint words = 2u * kMostTiles * LW_ACCUMULATOR_WORDS;
-            for (uint i = vlane; i < words; i += kWorkgroupSize) {
-                store_relaxed(kStateHeaderWords + i, 0u);
-            }
-        }
-        if (vlane == 0u) {
-            store_relaxed(0u, 0u);
-            store_relaxed(1u, 0u);
-            store_relaxed(2u, again ? 0u : epoch + 1u);
-        }
-    }
-}
-
 void main() {
     uint vlane = lane_number();
     Share share = read_share();
-    if (vlane == 0u) sh_ticket = uvec2(atomicAdd(LW_TICKET, 1u), load_relaxed(2u));
+    if (vlane == 0u) sh_ticket = take_ticket(share.groups, share.tiles);
     barrier();
     uint t = sh_ticket.x;
     uint epoch = sh_ticket.y;
-    uint turn = 0u;
     if (t < share.tiles) {
         ScanTile tile = scan_tile(share, t);
         uvec4 vectors[kScanRows];
         load_tile(tile, vlane, vectors);
         if (kAhead != 0u && t + kAhead < share.tiles) {
-            Accumulator sum = workgroup_tile_sum(share, t + kAhead, vlane, turn++);
+            Accumulator sum = workgroup_tile_sum(share, t + kAhead, vlane);
             if (vlane == 0u) publish(t + kAhead, epoch, kFlagSum, sum);
         }
         Accumulator values[kScanRows];
         sum_rows(tile, vlane, vectors, values);
-        Accumulator total = workgroup_scan(values, vlane, turn++);
+        Accumulator total = workgroup_scan(values, vlane, 0u);
         bool publishes = kAhead == 0u || t < kAhead;
         if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);
-        Accumulator before = workgroup_look_back(share, t, epoch, vlane, turn);
+        Accumulator before = workgroup_look_back(share, t, epoch, vlane);
         if (vlane == 0u) publish(t, epoch, kFlagPrefix, combine(before, total));
         store_tile(tile, vlane, vectors, values, with_initial(before));
     }
-    workgroup_leave(epoch, share.groups, vlane);
 }

@@ -17,6 +17,7 @@
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
 #include "src/core/tiers.hpp"
+#include "src/core/workgroups.hpp"
 
 namespace lanewise {
 namespace {
@@ -40,12 +41,10 @@ constexpr std::uint32_t kOperations =
 constexpr std::uint32_t kVectorBytes = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: scan_lookback
 constexpr std::uint32_t kMaxDispatches = 4096;
-constexpr std::uint32_t kRadix = 8;  // kScanRadix of kernels/workgroup/scan_barrier.glsl
 
-// State of scan_lookback: ticket, arrivals, epoch and a spare word, then the tiles'.
-constexpr std::uint32_t kStateHeaderBytes = 16;
-// Beside the scan's own, what scan_lookback shares, but for an accumulator: sh_ticket, sh_look,
-// sh_arrivals.
+// State of scan_lookback before the tiles' (kernels/tile/look_back.glsl).
+constexpr std::uint32_t kStateHeaderBytes = 32;
+// Beside the scan's own, what scan_lookback shares, but for an accumulator: sh_ticket, sh_look.
 constexpr std::uint32_t kLookBackWords = 8;
 // Epochs that fit beside a flag: in a word of its own, or beside half a value.
 constexpr std::uint32_t kMostEpochsAtomic64 = (1u << 30) - 1;
@@ -115,28 +114,15 @@ std::string wrong_initial(const ScanDesc& desc) {
     return {};
 }
 
-// Accumulators in workgroup memory: kScanSlots of kernels/workgroup/scan_barrier.glsl.
-std::uint32_t workgroup_scan_slots(Tier tier, const ScanPolicy& policy, std::uint32_t size) {
-    if (tier == Tier::pinned) return 2 * (policy.workgroup_size / size);
-    return 9 * policy.workgroup_size * policy.vectors / 7 + 8;
-}
-
-// Control barriers of one workgroup_scan, at most.
-std::uint32_t workgroup_scan_barriers(Tier tier, const ScanPolicy& policy, std::uint32_t size) {
-    if (tier == Tier::pinned) return policy.workgroup_size > size ? 1 : 0;
-    std::uint32_t barriers = 2;
-    for (std::uint32_t width = policy.workgroup_size * policy.vectors; width > 1;
-         width = static_cast<std::uint32_t>(detail::divide_up(width, kRadix)))
-        ++barriers;
-    return barriers;
-}
-
 std::uint32_t workgroup_memory(const ScanDesc& desc, Tier tier, const ScanPolicy& policy,
                                std::uint32_t size) {
     const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).bytes();
-    std::uint32_t bytes = workgroup_scan_slots(tier, policy, size) * accumulator;
-    if (looks_back(policy.strategy)) bytes += 4 * kLookBackWords + accumulator;
-    return bytes;
+    const std::uint32_t w = policy.workgroup_size;
+    const std::uint32_t scan =
+        detail::workgroup_scan_slots(tier, w, policy.vectors, size) * accumulator;
+    const std::uint32_t sum = detail::workgroup_reduce_slots(tier, w, size) * accumulator;
+    if (looks_back(policy.strategy)) return scan + sum + 4 * kLookBackWords + accumulator;
+    return std::max(scan, sum);
 }
 
 struct Shape {
@@ -215,7 +201,7 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
         }
     }
     shape.workgroup_memory = workgroup_memory(desc, tier, policy, shape.subgroup_size);
-    shape.barriers = workgroup_scan_barriers(tier, policy, shape.subgroup_size);
+    shape.barriers = detail::workgroup_scan_barriers(tier, w, policy.vectors, shape.subgroup_size);
     if (shape.workgroup_memory > caps.limits.max_workgroup_memory) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} with vectors {} needs {} bytes of "
@@ -451,13 +437,18 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
              {16, "most_tiles", std::max(1u, shape->launch.tiles)}});
         pass.bindings = {Role::input, Role::output, Role::scratch, Role::state};
         // A tile that has to be summed again adds to these.
-        pass.barriers =
-            (policy.strategy == ScanStrategy::reduce_ahead ? 3 : 1) * shape->barriers + 4;
+        pass.barriers = shape->barriers + 4;
+        if (policy.strategy == ScanStrategy::reduce_ahead) {
+            pass.barriers += detail::workgroup_reduce_barriers(tier, policy.workgroup_size,
+                                                               shape->subgroup_size);
+        }
         plan.passes.push_back(std::move(pass));
         return plan;
     }
     if (two_passes) {
         Pass sums = make_pass("scan_sums", types);
+        sums.barriers =
+            detail::workgroup_reduce_barriers(tier, policy.workgroup_size, shape->subgroup_size);
         sums.bindings = {Role::input, Role::scratch};
         plan.passes.push_back(std::move(sums));
     }

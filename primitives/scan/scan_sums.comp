@@ -60,8 +60,10 @@ LW_BUFFER(scratch, 1, coherent)
 
 #include "tile/partials.glsl"
 #ifdef LW_FORM_SUBGROUP
+#include "workgroup/reduce_subgroup.glsl"
 #include "workgroup/scan_subgroup.glsl"
 #else
+#include "workgroup/reduce_barrier.glsl"
 #include "workgroup/scan_barrier.glsl"
 #endif
 #include "tile/scan_rows.glsl"
@@ -74,19 +76,14 @@ void main() {
     uint end = first + min(share.tiles_per_group, share.tiles - first);
     // The last workgroup's is not needed.
     if (group + 1u < share.groups) {
-        Accumulator sums[kScanRows];
-        [[unroll]] for (uint row = 0u; row < kScanRows; ++row) sums[row] = accumulator_identity();
+        Accumulator sum = accumulator_identity();
         for (uint t = first; t < end; ++t) {
             ScanTile tile = scan_tile(share, t);
             uvec4 vectors[kScanRows];
-            Accumulator more[kScanRows];
             load_tile(tile, vlane, vectors);
-            sum_rows(tile, vlane, vectors, more);
-            [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-                sums[row] = combine(sums[row], more[row]);
-            }
+            sum = combine(sum, sum_lane(tile, vlane, vectors));
         }
-        Accumulator total = workgroup_scan(sums, vlane, 0u);
+        Accumulator total = workgroup_reduce(sum, vlane, kWorkgroupSize);
         if (vlane == 0u) store_partial(group, total);
     }
 }
