@@ -533,9 +533,13 @@ class Shader:
             self.open(f"while ({counter} < {limit} && {counter} < 9u)")
             self.line(f"++{counter};")
         else:
-            # No do-while: lavapipe (Mesa 22.3) gives wrong vectors for
+            # No do-while: of
+            #     do { ++n; w = words[n]; } while (n < limit);
+            # lavapipe (Mesa 22.3) and SwiftShader both give wrong values of w after the loop to the
+            # lanes that left it before others: what the body computes last is not kept for them,
+            # unless it goes through an OpPhi or a variable in memory. So with
             #     do { ++n; w = tame(w * 1.5); } while (n < limit);
-            # where computing by hand, SwiftShader and the simulator agree.
+            # on lavapipe. The simulator has tests of its own (do_while.comp).
             self.line(f"uint {counter} = 0u;")
             self.open("while (true)")
             self.line(f"if ({counter} >= {limit}) break;")

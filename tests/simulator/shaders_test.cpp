@@ -132,8 +132,8 @@ TEST(SimulatorShaders, WeakestIsWeaker) {
 }
 
 // do_while.comp, one lane after the other.
-std::array<std::uint32_t, 7> do_while_results(std::uint32_t lane) {
-    std::array<std::uint32_t, 7> made{};
+std::array<std::uint32_t, 8> do_while_results(std::uint32_t lane) {
+    std::array<std::uint32_t, 8> made{};
     std::uint32_t n = 0;
     std::uint32_t s = 1;
     do {
@@ -181,12 +181,13 @@ std::array<std::uint32_t, 7> do_while_results(std::uint32_t lane) {
         x = x * 3 + 1;
         if (x % 7 == 2) break;
     } while (x < 500);
-    made[6] = x % 7 == 2 ? x + 1000 : x;
+    made[7] = x % 7 == 2 ? x + 1000 : x;
     n = 0;
     do {
         n += lane + 1;
     } while ((n < 40 && n % 2 == 1) || n == 2);
-    made[5] = n;
+    made[6] = n;
+    made[5] = lane * 8 + std::max(lane % 4, 1u);
     // 10 of the 32 lanes go round twice.
     made[4] = lane % 3 == 2 ? 32 * 32 + 10 : 32;
     return made;

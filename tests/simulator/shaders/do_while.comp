@@ -8,7 +8,7 @@ layout(set = 0, binding = 1) buffer Result { uint result[]; };
 
 void put(uint loop, uint value) { result[loop * 32u + gl_LocalInvocationIndex] = value; }
 
-// 6: left by return. After it nothing is promised of where lanes are: so it comes last.
+// 7: left by return. After it nothing is promised of where lanes are: so it comes last.
 uint search(uint x) {
     do {
         x = x * 3u + 1u;
@@ -69,12 +69,12 @@ void main() {
         }
     } while (++n < lane % 6u);
     put(3u, s);
-    // 5: a condition that has parts, and is false at once.
+    // 6: a condition that has parts, and is false at once.
     n = 0u;
     do {
         n += lane + 1u;
     } while (n < 40u && (n & 1u) == 1u || n == 2u);
-    put(5u, n);
+    put(6u, n);
     // 4: lanes in the loop, counted in each iteration by those that are in it.
     n = 0u;
     s = 0u;
@@ -83,5 +83,12 @@ void main() {
         s = s * 32u + subgroupBallotBitCount(subgroupBallot(true));
     } while (n < lane % 3u);
     put(4u, s);
-    put(6u, search(lane));
+    // 5: a value of the last iteration that was read there, and is used afterwards.
+    n = 0u;
+    do {
+        ++n;
+        s = data[lane * 8u + n];
+    } while (n < lane % 4u);
+    put(5u, s);
+    put(7u, search(lane));
 }
