@@ -113,6 +113,7 @@ class Shader:
         self.constants = {}  # (base, n) -> names that may only be read
         self.functions = []
         self.loops = 0
+        self.calls = 0
         self.in_function = False
         d = self.dice
         self.w = d.pick([32, 64])
@@ -589,6 +590,7 @@ class Shader:
         self.close()
 
     def call(self):
+        self.calls += 1
         name, (base, n), parameters = self.dice.pick(self.functions)
         taken = []
         arguments = []
@@ -620,8 +622,8 @@ class Shader:
             branch = loop = switch = 0
         # Loops in loops, through calls too, would take long.
         deepest = 1 if self.in_function else 2
-        if not self.functions or self.loops >= deepest:
-            call = 0
+        if not self.functions or self.loops >= deepest or self.calls >= 3:
+            call = 0  # drivers inline them, and compile far longer than anything runs
         if self.loops >= deepest:
             loop = 0
         choice = self.dice.below(assign + branch + loop + switch + two + call)
@@ -1175,7 +1177,7 @@ class Shader:
         kind = self.kind
         self.wide_form = ["int64", "float64", "narrow"][self.number % 3]
         self.function_texts = []
-        functions = {"flow": 2, "integer": 1, "float": 1, "composite": 1}.get(kind, 0)
+        functions = {"flow": 1, "integer": 1, "float": 1, "composite": 1}.get(kind, 0)
         for _ in range(functions):
             self.function()
 
@@ -1187,7 +1189,7 @@ class Shader:
         if kind in ("memory", "flow", "integer", "float"):
             self.constants[("u", 1)] = ["steps", "key"] + (["kept"] if kind == "integer" else [])
             self.constants[("i", 1)] = ["bias"]
-        size = {"flow": 5, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
+        size = {"flow": 3, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
         if kind == "composite":
             self.composites_declare()
         if kind == "memory":
