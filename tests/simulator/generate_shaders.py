@@ -381,7 +381,8 @@ class Shader:
         if choice == 25:
             return f"uintBitsToFloat(floatBitsToUint(abs({a}) + 1.0))"
         if choice == 26 and n == 2:
-            return "unpackHalf2x16(packHalf2x16(" + x + "))"
+            # Not of a constant: of those lavapipe (Mesa 22.3) makes 0 of the second component.
+            return f"unpackHalf2x16(packHalf2x16({x}) + (key >> 20u))"
         if choice == 27 and n == 2:
             return f"roundEven(65535.0 * unpackUnorm2x16({self.leaf('u', 1)})) * 0.125"
         if choice == 28 and n == 4:
