@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -211,6 +214,48 @@ Json fault_json(const Fault& fault) {
     return json;
 }
 
+// A number as a shader sees it: 3, -3, 0x3, 2^3, or a float, as the bits of its 32.
+std::optional<std::uint64_t> parse_bits(std::string_view text) {
+    if (const auto count = parse_count(text)) return count;
+    const bool negative = text.starts_with('-');
+    const std::string_view digits = text.substr(negative ? 1 : 0);
+    const char* end = text.data() + text.size();
+    std::uint64_t value = 0;
+    const bool hex = digits.starts_with("0x");
+    const auto whole = std::from_chars(digits.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+    if (whole.ec == std::errc() && whole.ptr == end) return negative ? 0 - value : value;
+    float number = 0;
+    const auto real = std::from_chars(text.data(), end, number);
+    if (real.ec != std::errc() || real.ptr != end) return std::nullopt;
+    return std::bit_cast<std::uint32_t>(number);
+}
+
+// Rewrites 2^20 as what the option's type is read from.
+CLI::Validator count_text() {
+    return CLI::Validator(
+        [](std::string& text) {
+            const auto count = parse_count(text);
+            if (!count) return "'" + text + "' is no number, nor a power as 2^20";
+            text = std::to_string(*count);
+            return std::string();
+        },
+        "", "");
+}
+
+// And what parse_bits() takes as a 32-bit word.
+CLI::Validator word_text() {
+    return CLI::Validator(
+        [](std::string& text) {
+            const auto bits = parse_bits(text);
+            const bool negative = text.starts_with('-') && bits && *bits > UINT32_MAX;
+            const bool fits = bits && (negative ? 0 - *bits <= 0x80000000u : *bits <= UINT32_MAX);
+            if (!fits) return "'" + text + "' is no 32-bit number";
+            text = std::to_string(static_cast<std::uint32_t>(*bits));
+            return std::string();
+        },
+        "", "");
+}
+
 template <class Enum>
 Enum chosen(std::initializer_list<Enum> all, const std::string& word) {
     for (const Enum value : all)
@@ -254,7 +299,7 @@ Status run_check(const CheckOptions& options) {
         const auto equals = text.find('=');
         const auto id = parse_count(text.substr(0, equals));
         const auto value =
-            equals == std::string::npos ? std::nullopt : parse_count(text.substr(equals + 1));
+            equals == std::string::npos ? std::nullopt : parse_bits(text.substr(equals + 1));
         if (!id || !value)
             return fail(Status::usage, fmt::format("--constant {}: not ID=VALUE", text));
         run.constants.push_back({static_cast<std::uint32_t>(*id), *value});
@@ -263,13 +308,25 @@ Status run_check(const CheckOptions& options) {
     if (!interface)
         return fail(Status::usage, fmt::format("{}: {}", options.file, interface.error().message));
 
+    for (const std::uint32_t output : options.outputs) {
+        if (std::ranges::find(interface->blocks, output, &ShaderInterface::Block::binding) ==
+            interface->blocks.end())
+            return fail(Status::usage, fmt::format("--output {}: {} has no buffer at that binding",
+                                                   output, options.file));
+    }
+
     std::vector<std::vector<std::byte>> initial;
     std::vector<std::vector<std::byte>> memory(interface->blocks.size());
     for (const ShaderInterface::Block& block : interface->blocks) {
+        constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+        const std::uint64_t most_elements =
+            block.array_stride == 0 ? UINT64_MAX : kMost / block.array_stride;
+        if (block.bytes > kMost || options.elements > most_elements)
+            return fail(Status::usage,
+                        fmt::format("binding {}.{} would take more than {} bytes{}", block.set,
+                                    block.binding, kMost,
+                                    block.array_stride == 0 ? "" : ": lower --elements"));
         const std::uint64_t size = block.bytes + block.array_stride * options.elements;
-        if (size > (std::uint64_t{1} << 30))
-            return fail(Status::usage, fmt::format("binding {}.{} takes {} bytes: lower --elements",
-                                                   block.set, block.binding, size));
         auto contents = filled(options.fill, size);
         if (!contents) return fail(contents.error());
         initial.push_back(*std::move(contents));
@@ -342,19 +399,28 @@ void add_check(CLI::App& app, Action& action) {
             "shader: .comp or .glsl, .spv, .spvasm (SPIR-V assembly, as spirv-dis, or Dawn "
             "with its toggle dump_shaders, print it), or .wgsl where naga is installed")
         ->required();
-    verb->add_option("--subgroup-size", options->sizes, "sizes to run it at, e.g. 4,32,128")
+    verb->add_option("--subgroup-size", options->sizes,
+                     "sizes to run it at, e.g. 4,32,128; without it all from 4 to 128")
         ->delimiter(',');
-    verb->add_option("--workgroups", options->workgroups, "workgroups: X, or X,Y,Z")
+    verb->add_option("--workgroups", options->workgroups, "workgroups: X, or X,Y,Z; without it 3")
         ->delimiter(',')
         ->expected(1, 3);
-    verb->add_option("--fill", options->fill, "contents of buffers: zero, index or random:SEED")
+    verb->add_option("--fill", options->fill,
+                     "contents of buffers: zero, index (each 32-bit word holds its number) or "
+                     "random:SEED")
         ->capture_default_str();
-    verb->add_option("--elements", options->elements, "length of arrays without a length")
+    verb->add_option("--elements", options->elements,
+                     "length of arrays without a length, as in: buffer A { uint a[]; }")
+        ->transform(count_text())
         ->capture_default_str();
     verb->add_option("--output", options->outputs, "bindings that begin as never written")
         ->delimiter(',');
-    verb->add_option("--push", options->push, "push constants, as 32-bit words")->delimiter(',');
-    verb->add_option("--constant", options->constants, "specialisation constant: ID=VALUE")
+    verb->add_option("--push", options->push,
+                     "push constants, as 32-bit words: 7,-1,0x10,1.5; those left out are 0")
+        ->transform(word_text())
+        ->delimiter(',');
+    verb->add_option("--constant", options->constants,
+                     "specialisation constant: ID=VALUE, e.g. 0=64,3=-1,5=0.25 (true is 1)")
         ->delimiter(',');
     verb->add_option("-D,--define", options->defines, "define for GLSL: NAME or NAME=VALUE");
     verb->add_option("-I,--include", options->includes, "folder of files that GLSL includes");
@@ -377,6 +443,7 @@ void add_check(CLI::App& app, Action& action) {
     verb->add_option("--seed", options->seed, "of all that is random")->capture_default_str();
     verb->add_option("--instructions", options->instructions,
                      "instructions after which no progress is assumed")
+        ->transform(count_text())
         ->capture_default_str();
     verb->add_flag("--uniform-operations", options->uniform_operations,
                    "subgroup operations must be reached by all lanes, as in WGSL");

@@ -332,7 +332,15 @@ private:
             }
             return places_[id] = constant_place(constant->scalars);
         }
-        if (error_.empty()) error_ = fmt::format("{} is used as a value", m_.name(id));
+        if (error_.empty()) {
+            const bool variable = std::ranges::any_of(
+                m_.variables, [&](const Instruction& in) { return in.result == id; });
+            error_ = variable ? fmt::format(
+                                    "the variable {} is of a kind that is not supported "
+                                    "(arrays of bindings, images and samplers are not)",
+                                    m_.name(id))
+                              : fmt::format("{} is used as a value", m_.name(id));
+        }
         return 0;
     }
 

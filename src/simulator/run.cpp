@@ -535,17 +535,42 @@ Fragment* Engine::split(Subgroup& subgroup, Fragment& fragment,
                         const std::vector<std::pair<std::uint32_t, LaneMask>>& ways) {
     if (ways.size() == 1) return take_edge(subgroup, fragment, ways[0].first);
     fragment.uniform = false;
-    // The others first: the fragment itself may end up waiting, or be gone.
-    std::vector<std::pair<Fragment*, std::uint32_t>> others;
+    struct Part {
+        Fragment* fragment;
+        std::uint32_t edge;
+        std::size_t stays;  // scopes that it does not leave
+    };
+    std::vector<Part> parts;
+    const auto add = [&](Fragment& part, std::uint32_t edge) {
+        const std::uint32_t block = dispatch->program->edges[edge].block;
+        std::size_t stays = fragment.scopes.size() + 1;
+        for (std::size_t i = fragment.scopes.size(); i-- > 0;) {
+            const Scope& scope = *fragment.scopes[i];
+            if (scope.kind == Scope::Kind::call) break;
+            if (scope.target != block) continue;
+            stays = i;
+            break;
+        }
+        parts.push_back({&part, edge, stays});
+    };
+    add(fragment, ways[0].first);
     for (std::size_t i = 1; i < ways.size(); ++i) {
         auto made = std::make_unique<Fragment>(fragment);
         made->mask = ways[i].second;
-        others.emplace_back(made.get(), ways[i].first);
+        add(*made, ways[i].first);
         subgroup.fragments.push_back(std::move(made));
     }
     fragment.mask = ways[0].second;
-    for (const auto& [other, edge] : others) take_edge(subgroup, *other, edge);
-    return take_edge(subgroup, fragment, ways[0].first);
+    // Those that leave most first: who comes to an end that others have left is not apart from
+    // them.
+    std::ranges::stable_sort(parts, {}, &Part::stays);
+    Fragment* going = nullptr;
+    for (const Part& part : parts) {
+        const bool itself = part.fragment == &fragment;  // which may be gone afterwards
+        Fragment* next = take_edge(subgroup, *part.fragment, part.edge);
+        if (itself) going = next;
+    }
+    return going;
 }
 
 Fragment* Engine::branch(Subgroup& subgroup, Fragment& fragment, const Code& code) {

@@ -19,6 +19,36 @@ run check "$faults/lane_is_index.comp" --subgroup-size 32 --compare
 check "status where lanes are told apart" same "$status" 1
 check "differences" holds "$out" different_results
 
+# Numbers of every form; what would pass unnoticed is refused.
+cat >"$work/numbers.comp" <<'END'
+#version 450
+layout(local_size_x = 4) in;
+layout(constant_id = 0) const int kTake = 0;
+layout(constant_id = 1) const float kScale = 0.0;
+layout(push_constant) uniform Push { int first; uint second; float third; };
+layout(binding = 0) buffer Words { uint words[]; };
+void main() {
+    bool good = kTake == -3 && kScale == 0.25 && first == -1 && second == 16u && third == -1.5;
+    words[gl_GlobalInvocationID.x + (good && words.length() == 64 ? 0u : 1000u)] = 1u;
+}
+END
+run check "$work/numbers.comp" --constant 0=-3,1=0.25 --push=-1,0x10,-1.5 --elements 2^6 --quiet
+expect_good
+check "silent" same "$out$err" ""
+run check "$work/numbers.comp" --output 5
+expect_refused "--output 5" "no buffer"
+run check "$work/numbers.comp" --elements 4611686018427387904
+expect_refused "binding 0.0" "lower --elements"
+run check "$work/numbers.comp" --push 4294967296
+expect_refused 4294967296
+cat >"$work/array.comp" <<'END'
+#version 450
+layout(binding = 0) buffer Words { uint word; } words[2];
+void main() { words[1].word = 1u; }
+END
+run check "$work/array.comp"
+expect_refused words "arrays of bindings"
+
 # SPIR-V assembly, as Dawn prints it: with a line before, and an offset after each instruction.
 {
     printf '/* Dumped generated SPIRV disassembly */\n'

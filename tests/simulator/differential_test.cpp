@@ -235,13 +235,6 @@ std::string missing_for(const Module& module, const Caps& caps) {
     return {};
 }
 
-// Shaders that differ on lavapipe (Mesa 22.3) at every subgroup size, for a reason that is not
-// known yet: open work, printed by every run.
-bool is_unexplained(const Module& module, const Caps& caps) {
-    return caps.device_name.starts_with("llvmpipe") &&
-           (module.name == "063_flow" || module.name == "125_float");
-}
-
 std::uint32_t hash(std::uint32_t x) {
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
@@ -480,10 +473,6 @@ TEST_P(Differential, SameBytes) {
     if (const std::string missing = missing_for(module, caps); !missing.empty()) {
         Session::leave_out(missing);
         GTEST_SKIP() << "the device lacks " << missing;
-    }
-    if (is_unexplained(module, caps)) {
-        Session::leave_out("an explanation of the difference");
-        GTEST_SKIP() << "an unexplained difference";
     }
     const std::vector<simulator::ShaderConstant> constants{{kBiasId, kBias}};
     const auto interface = simulator::inspect(module.words, "main", constants);

@@ -113,6 +113,7 @@ class Shader:
         self.constants = {}  # (base, n) -> names that may only be read
         self.functions = []
         self.loops = 0
+        self.calls = 0
         self.in_function = False
         d = self.dice
         self.w = d.pick([32, 64])
@@ -278,7 +279,8 @@ class Shader:
         form, count = d.pick([("Unorm4x8", 4), ("Snorm4x8", 4), ("Unorm2x16", 2), ("Snorm2x16", 2)])
         values = [d.pick(["0.0", "0.25", "0.75", "1.0", "1.5", "-0.25", "-0.75", "-1.0", "-2.0"])
                   for _ in range(count)]
-        values[0] = f"({self.leaf('b', 1)} ? 0.25 : -1.0)"
+        # Not all of them constants: what lavapipe (Mesa 22.3) folds is wrong at times.
+        values[0] = f"({self.leaf('b', 1)} != (key >> 20u != 0u) ? 0.25 : -1.0)"
         return f"pack{form}(vec{count}({', '.join(values)}))"
 
     def expression_i(self, n, depth):
@@ -380,7 +382,8 @@ class Shader:
         if choice == 25:
             return f"uintBitsToFloat(floatBitsToUint(abs({a}) + 1.0))"
         if choice == 26 and n == 2:
-            return "unpackHalf2x16(packHalf2x16(" + x + "))"
+            # Not of a constant: of those lavapipe (Mesa 22.3) makes 0 of the second component.
+            return f"unpackHalf2x16(packHalf2x16({x}) + (key >> 20u))"
         if choice == 27 and n == 2:
             return f"roundEven(65535.0 * unpackUnorm2x16({self.leaf('u', 1)})) * 0.125"
         if choice == 28 and n == 4:
@@ -533,9 +536,13 @@ class Shader:
             self.open(f"while ({counter} < {limit} && {counter} < 9u)")
             self.line(f"++{counter};")
         else:
-            # No do-while: lavapipe (Mesa 22.3) gives wrong vectors for
+            # No do-while: of
+            #     do { ++n; w = words[n]; } while (n < limit);
+            # lavapipe (Mesa 22.3) and SwiftShader both give wrong values of w after the loop to the
+            # lanes that left it before others: what the body computes last is not kept for them,
+            # unless it goes through an OpPhi or a variable in memory. So with
             #     do { ++n; w = tame(w * 1.5); } while (n < limit);
-            # where computing by hand, SwiftShader and the simulator agree.
+            # on lavapipe. The simulator has tests of its own (do_while.comp).
             self.line(f"uint {counter} = 0u;")
             self.open("while (true)")
             self.line(f"if ({counter} >= {limit}) break;")
@@ -585,6 +592,7 @@ class Shader:
         self.close()
 
     def call(self):
+        self.calls += 1
         name, (base, n), parameters = self.dice.pick(self.functions)
         taken = []
         arguments = []
@@ -616,8 +624,8 @@ class Shader:
             branch = loop = switch = 0
         # Loops in loops, through calls too, would take long.
         deepest = 1 if self.in_function else 2
-        if not self.functions or self.loops >= deepest:
-            call = 0
+        if not self.functions or self.loops >= deepest or self.calls >= 3:
+            call = 0  # drivers inline them, and compile far longer than anything runs
         if self.loops >= deepest:
             loop = 0
         choice = self.dice.below(assign + branch + loop + switch + two + call)
@@ -1171,7 +1179,7 @@ class Shader:
         kind = self.kind
         self.wide_form = ["int64", "float64", "narrow"][self.number % 3]
         self.function_texts = []
-        functions = {"flow": 2, "integer": 1, "float": 1, "composite": 1}.get(kind, 0)
+        functions = {"flow": 1, "integer": 1, "float": 1, "composite": 1}.get(kind, 0)
         for _ in range(functions):
             self.function()
 
@@ -1183,7 +1191,7 @@ class Shader:
         if kind in ("memory", "flow", "integer", "float"):
             self.constants[("u", 1)] = ["steps", "key"] + (["kept"] if kind == "integer" else [])
             self.constants[("i", 1)] = ["bias"]
-        size = {"flow": 5, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
+        size = {"flow": 3, "memory": 4, "atomic": 4, "subgroup": 3, "nested": 2}.get(kind, 10)
         if kind == "composite":
             self.composites_declare()
         if kind == "memory":

@@ -1,6 +1,7 @@
 // The interpreter against known answers: instructions, subgroup operations at every size, pointers
 // and layouts, and where lanes meet again at the three levels of reconvergence.
 #include <array>
+#include <utility>
 
 #include "tests/simulator/support.hpp"
 
@@ -127,6 +128,97 @@ TEST(SimulatorShaders, WeakestIsWeaker) {
         const auto report = run_two("parted_branch_weakest.FAULTY", machine, buffers);
         ASSERT_TRUE(report) << report.error().message;
         EXPECT_EQ(report->faults.empty(), level != Reconvergence::weakest) << all_faults(*report);
+    }
+}
+
+// do_while.comp, one lane after the other.
+std::array<std::uint32_t, 8> do_while_results(std::uint32_t lane) {
+    std::array<std::uint32_t, 8> made{};
+    std::uint32_t n = 0;
+    std::uint32_t s = 1;
+    do {
+        ++n;
+        s = s * 5 + n;
+    } while (n < lane % 7);
+    made[0] = s;
+    n = s = 0;
+    do {
+        ++n;
+        if (n == lane % 11) continue;
+        s = s * 3 + n;
+        if (s % 5 == lane % 4) break;
+        s += 7;
+    } while (n < 6);
+    made[1] = s * 16 + n;
+    n = 0;
+    std::uint32_t a = lane;
+    std::uint32_t b = lane + 100;
+    do {
+        a = std::exchange(b, a + 1);
+    } while (++n < lane % 5);
+    made[2] = a * 1000 + b;
+    n = s = 0;
+    do {
+        if (lane % 2 == 0) {
+            std::uint32_t m = 0;
+            do {
+                if ((lane + m) % 4 == 3) {
+                    s += 100;
+                    continue;
+                }
+                s += (lane + m) % 4 == 0 ? 11 : 10;
+                s *= 2;
+            } while (++m <= n);
+        } else {
+            do {
+                s += lane;
+            } while (s < n * 20);
+        }
+    } while (++n < lane % 6);
+    made[3] = s;
+    std::uint32_t x = lane;
+    do {
+        x = x * 3 + 1;
+        if (x % 7 == 2) break;
+    } while (x < 500);
+    made[7] = x % 7 == 2 ? x + 1000 : x;
+    n = 0;
+    do {
+        n += lane + 1;
+    } while ((n < 40 && n % 2 == 1) || n == 2);
+    made[6] = n;
+    made[5] = lane * 8 + std::max(lane % 4, 1u);
+    // 10 of the 32 lanes go round twice.
+    made[4] = lane % 3 == 2 ? 32 * 32 + 10 : 32;
+    return made;
+}
+
+// As compiled, and optimised: there are loops of one block, and values in OpPhi.
+TEST(SimulatorShaders, DoWhile) {
+    for (const char* name : {"do_while", "do_while.O"}) {
+        for (const auto level :
+             {Reconvergence::maximal, Reconvergence::subgroup_uniform, Reconvergence::weakest}) {
+            for (const auto schedule : {Schedule::in_order, Schedule::reversed,
+                                        Schedule::round_robin, Schedule::random}) {
+                TwoBuffers buffers;
+                Machine machine;
+                machine.reconvergence = level;
+                machine.workgroups = machine.subgroups = schedule;
+                machine.quantum = 3;
+                const auto report = run_two(name, machine, buffers);
+                ASSERT_TRUE(report) << report.error().message;
+                EXPECT_TRUE(report->faults.empty()) << name << ", " << to_text(machine) << "\n"
+                                                    << all_faults(*report);
+                for (std::uint32_t lane = 0; lane < 32; ++lane) {
+                    const auto expected = do_while_results(lane);
+                    for (std::uint32_t loop = 0; loop < expected.size(); ++loop) {
+                        EXPECT_EQ(buffers.result[loop * 32 + lane], expected[loop])
+                            << name << ", loop " << loop << ", lane " << lane << ", "
+                            << to_text(machine);
+                    }
+                }
+            }
+        }
     }
 }
 
