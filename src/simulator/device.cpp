@@ -32,10 +32,23 @@ struct Binding::State {
     Buffers buffers;
     std::span<std::byte> count_memory;  // empty: the count is a number
     bool count_in_buffer = false;
+    bool in_place = false;  // the output is the input
     std::uint64_t count = 0;
     Launch launch;
     std::vector<std::byte> state;
     std::vector<std::string> pass_names;
+
+    // Of the output, by the count that a use finds.
+    std::uint64_t bytes_to_write(const Plan& plan) const {
+        std::uint64_t found = count;
+        if (count_in_buffer) {
+            found = 0;
+            std::memcpy(&found, count_memory.data(), count_memory.size());
+            found = std::min(found, plan.max_count);
+        }
+        return std::min<std::uint64_t>(bytes_needed(plan, Role::output, found),
+                                       buffers.output.memory.size());
+    }
 };
 
 namespace {
@@ -283,12 +296,15 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         }
         ranges.push_back({to_text(role), buffer->memory, argument->access != Access::read});
     }
+    state->in_place = plan.in_place && !state->buffers.input.memory.empty() &&
+                      state->buffers.input.memory.data() == state->buffers.output.memory.data();
     if (state->count_in_buffer) ranges.push_back({"count", state->count_memory, false});
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
             const Range& a = ranges[i];
             const Range& b = ranges[j];
             if ((!a.written && !b.written) || a.memory.empty() || b.memory.empty()) continue;
+            if (state->in_place && a.memory.data() == b.memory.data()) continue;
             const std::less<const std::byte*> before;
             if (before(a.memory.data(), b.memory.data() + b.memory.size()) &&
                 before(b.memory.data(), a.memory.data() + a.memory.size()))
@@ -319,14 +335,15 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     constexpr std::size_t kRoles = 5;
     std::array<detail::MemoryObject, kRoles> objects;
     const auto object = [&](Role role) -> detail::MemoryObject& {
+        if (state_->in_place && role == Role::output) role = Role::input;
         return objects[static_cast<std::size_t>(role)];
     };
-    object(Role::input).reset(state_->buffers.input.memory, true);
     object(Role::output).reset(state_->buffers.output.memory, false);
+    object(Role::input).reset(state_->buffers.input.memory, true);
     object(Role::scratch).reset(state_->buffers.scratch.memory, false);
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
-    object(Role::input).writable = false;
+    object(Role::input).writable = state_->in_place;
     object(Role::count).writable = false;
     // Lanes without a value may leave what they hold in scratch, as long as nobody uses it.
     object(Role::scratch).report_undefined = false;
@@ -429,8 +446,10 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         if (engine.stopped) break;
     }
     const detail::MemoryObject& output = object(Role::output);
-    const auto unwritten = std::ranges::find(output.known, 0);
-    if (unwritten != output.known.end() && !engine.stopped && !machine.starved_for_ever) {
+    const auto promised =
+        output.known.begin() + static_cast<std::ptrdiff_t>(state_->bytes_to_write(plan));
+    const auto unwritten = std::find(output.known.begin(), promised, 0);
+    if (unwritten != promised && !engine.stopped && !machine.starved_for_ever) {
         Fault fault;
         fault.kind = FaultKind::uninitialized_read;
         fault.pass = report.passes.empty() ? "" : report.passes.back();

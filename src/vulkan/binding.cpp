@@ -225,6 +225,10 @@ private:
                 const Range& a = ranges_[j];
                 const Range& b = ranges_[i];
                 if (!(a.written || b.written) || !overlap(a, b)) continue;
+                if (plan_.in_place && a.role == Role::input && b.role == Role::output &&
+                    a.begin == b.begin) {
+                    continue;
+                }
                 return refuse(ErrorCode::bad_argument,
                               "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give each a "
                               "range of its own",
