@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -154,8 +155,10 @@ TEST(ScanReference, NoItemsHaveNoOutput) {
 // that the initial value can stand before them.
 std::vector<std::byte> by_definition(const ScanDesc& desc, std::span<const std::byte> data) {
     const Scalar accumulator = scan_accumulator(desc);
-    const ReduceDesc one{
-        .element = desc.element, .accumulator = desc.accumulator, .max_count = desc.max_count};
+    const ReduceDesc one{.element = desc.element,
+                         .op = Operator::max,
+                         .accumulator = desc.accumulator,
+                         .max_count = desc.max_count};
     const std::uint32_t item_bytes = size_of(desc.element), wide_bytes = size_of(accumulator);
     const std::size_t count = data.size() / item_bytes;
     std::vector<std::byte> output;
@@ -170,7 +173,7 @@ std::vector<std::byte> by_definition(const ScanDesc& desc, std::span<const std::
             std::memcpy(items.data(), &*desc.initial, wide_bytes);
         }
         for (std::size_t j = begin; j < end; ++j) {
-            // The sum of one item is that item, widened.
+            // The largest of one item is that item, widened.
             const auto wide = reduce_reference(data.subspan(j * item_bytes, item_bytes), one);
             items.insert(items.end(), wide.begin(), wide.end());
         }
@@ -347,10 +350,14 @@ TEST(ScanMatches, RoundedSumsHaveABoundThatAWrongTileBreaks) {
         });
         EXPECT_EQ(scan_matches(desc, data.bytes(), bytes_of(stale), &why, &plan), tile == 0);
     }
-    // One item of twenty thousand.
+    // One item of twenty thousand, twice as large as most.
+    const auto item = [&](std::size_t i) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(data.get(i)));
+    };
+    std::size_t left_out = count / 2;
+    while (std::fabs(item(left_out)) < 32) ++left_out;
     F32 shifted = right;
-    const float item = std::bit_cast<float>(static_cast<std::uint32_t>(data.get(9999)));
-    for (std::size_t i = 10000; i < count; ++i) shifted[i] -= item;
+    for (std::size_t i = left_out; i < count; ++i) shifted[i] -= item(left_out);
     EXPECT_FALSE(scan_matches(desc, data.bytes(), bytes_of(shifted), &why, &plan));
 }
 
