@@ -95,7 +95,7 @@ class Workshop:
 
     def __init__(self, folder, options):
         self.options = options
-        self.sources, self.modules = folder / "sources", folder / "modules"
+        self.sources, self.modules, self.originals = folder / "sources", folder / "modules", folder / "originals"
         self.modules.mkdir(parents=True)
         self.made_of = {}  # kernel -> the files that it is made of
         for part in ("kernels", "primitives"):
@@ -109,9 +109,7 @@ class Workshop:
 
     def compile(self, changed=None):
         """The modules of all kernels, or of those that the changed file is part of; an error text or None."""
-        for kernel in self.kernels:
-            if changed is not None and changed not in self.made_of[kernel.name]:
-                continue
+        for kernel in self.kernels_with(changed):
             target = "vulkan1.3" if "subgroup" in kernel.name.split(".") else "vulkan1.1"
             module = self.modules / f"{kernel.name}.spv"
             depfile = self.modules / "depfile"
@@ -126,7 +124,12 @@ class Workshop:
                 parts = depfile.read_text().split(":", 1)[1].split()
                 self.made_of[kernel.name] = {
                     str(pathlib.Path(part).resolve().relative_to(self.sources.resolve())) for part in parts}
+        if changed is None:
+            shutil.copytree(self.modules, self.originals)
         return None
+
+    def kernels_with(self, changed):
+        return [kernel for kernel in self.kernels if changed is None or changed in self.made_of[kernel.name]]
 
     def why_noticed(self):
         """None when all tests pass; otherwise the first line that says why not."""
@@ -160,7 +163,8 @@ class Workshop:
             return ("killed", why) if why else ("SURVIVED", "")
         finally:
             (self.sources / path).write_text(original, encoding="ascii")
-            self.compile(path)
+            for kernel in self.kernels_with(path):
+                shutil.copyfile(self.originals / f"{kernel.name}.spv", self.modules / f"{kernel.name}.spv")
 
 
 def main():

@@ -3,10 +3,14 @@
 //
 //   combine(a, b)            b's items join a's
 //   combine_in_order(a, b)   the same where all of b's items come after a's in the input
+//   accumulator_identity()   changes nothing that it is combined with; a user's struct says with a
+//                            flag that it holds nothing, so that the user's operator never meets it
+//   accumulator_select(condition, yes, no)
 //   words_of_accumulator(a), accumulator_of_words(w)   its LW_ACCUMULATOR_WORDS words, in memory
 //   subgroup_shuffle_xor(a, mask)   the accumulator of lane (own ^ mask)
+//   subgroup_shuffle(a, lane)       the accumulator of a lane
 //
-// Nothing here knows an identity: an operator never meets a value that was not in the input.
+// reduce needs no identity and makes none; scans put it where there is no item.
 //
 // The kernel defines before:
 //   LW_ACCUMULATOR_BITS      32 or 64: words of the value
@@ -116,6 +120,47 @@ Accumulator combine_in_order(Accumulator a, Accumulator b) { return combine(a, b
 
 #endif
 
+// The identity of a 32-bit value; min, max, argmin and argmax work on images, of which no item's is
+// above this one.
+uint identity32() {
+    bool is_float = kElementKind == kFloat;
+    uint all = 0u;
+    all = select(kOperator == kSum && is_float, 0x80000000u, all);  // -0: what +0 would make +0
+    all = select(kOperator == kProduct, select(is_float, 0x3f800000u, 1u), all);
+    return select(operator_orders() || kOperator == kAnd, ~0u, all);
+}
+
+uvec2 identity64() {
+    bool is_float = LW_ACCUMULATOR_FLOAT64 != 0;
+    uvec2 all = uvec2(0u);
+    all = select(kOperator == kSum && is_float, uvec2(0u, 0x80000000u), all);
+    all = select(kOperator == kProduct, select(is_float, uvec2(0u, 0x3ff00000u), uvec2(1u, 0u)),
+                 all);
+    return select(operator_orders() || kOperator == kAnd, uvec2(~0u), all);
+}
+
+Accumulator accumulator_identity() {
+    Accumulator a;
+#if LW_ACCUMULATOR_BITS == 64
+    a.value = identity64();
+#else
+    a.value = identity32();
+#endif
+#if LW_INDEX_BITS != 0
+    a.index = Index(~0u);
+#endif
+    return a;
+}
+
+Accumulator accumulator_select(bool condition, Accumulator yes, Accumulator no) {
+#if LW_INDEX_BITS != 0
+    return Accumulator(select(condition, yes.value, no.value),
+                       select(condition, yes.index, no.index));
+#else
+    return Accumulator(select(condition, yes.value, no.value));
+#endif
+}
+
 #define LW_ACCUMULATOR_WORDS (LW_ACCUMULATOR_BITS / 32 + LW_INDEX_BITS / 32)
 
 uint[LW_ACCUMULATOR_WORDS] words_of_accumulator(Accumulator a) {
@@ -156,6 +201,14 @@ Accumulator subgroup_shuffle_xor(Accumulator a, uint mask) {
     return Accumulator(subgroupShuffleXor(a.value, mask), subgroupShuffleXor(a.index, mask));
 #else
     return Accumulator(subgroupShuffleXor(a.value, mask));
+#endif
+}
+
+Accumulator subgroup_shuffle(Accumulator a, uint lane) {
+#if LW_INDEX_BITS != 0
+    return Accumulator(subgroupShuffle(a.value, lane), subgroupShuffle(a.index, lane));
+#else
+    return Accumulator(subgroupShuffle(a.value, lane));
 #endif
 }
 #endif

@@ -23,6 +23,14 @@ Accumulator load_partial(uint i) {
     return accumulator_of_words(words);
 }
 
+void store_partial(uint i, Accumulator a) {
+    uint first = kPartialsOffset + i * LW_ACCUMULATOR_WORDS;
+    uint words[LW_ACCUMULATOR_WORDS] = words_of_accumulator(a);
+    [[unroll]] for (uint word = 0u; word < LW_ACCUMULATOR_WORDS; ++word) {
+        LW_WORD(scratch, first + word) = words[word];
+    }
+}
+
 // What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
 Accumulator gather_partials(uint groups, uint vlane) {
     // Four loads are under way at once: with them the common plans need one round.

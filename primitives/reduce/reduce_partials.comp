@@ -50,7 +50,7 @@ layout(constant_id = 8) const uint kFullSubgroups = 0u;    // 1: promised by the
 #define LW_BINDINGS 2
 #define LW_SCRATCH
 #include "tile/memory.glsl"
-LW_BUFFER(scratch, 0, readonly)
+LW_BUFFER(scratch, 0, coherent)
 LW_BUFFER(result, 1, writeonly)
 
 #include "item/accumulator.glsl"

@@ -12,6 +12,7 @@
 
 #include "lanewise/reduce.hpp"
 #include "primitives/reduce/reduce_policy.hpp"
+#include "src/core/accumulators.hpp"
 #include "src/core/arithmetic.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
@@ -39,65 +40,15 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, "reduce: " + std::move(message), {}});
 }
 
-// What kernels hold while they reduce: raw words, so that shuffles need no extended types.
-struct AccumulatorLayout {
-    bool float64 = false;  // arithmetic in 64-bit floats
-    std::uint32_t value_bits = 32;
-    std::uint32_t index_bits = 0;  // argmin and argmax
+using detail::AccumulatorLayout;
+using detail::largest_workgroup;
 
-    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }
-    std::string name() const {
-        std::string text = float64 ? "f64" : fmt::format("a{}", value_bits);
-        if (index_bits > 0) text += fmt::format("_i{}", index_bits);
-        return text;
-    }
-};
-
-bool wide_index(const ReduceDesc& desc) { return desc.max_count > (std::uint64_t{1} << 32); }
+detail::Combination combination_of(const ReduceDesc& desc) {
+    return {desc.element, desc.op, desc.accumulator, desc.max_count};
+}
 
 AccumulatorLayout layout_of(const ReduceDesc& desc) {
-    AccumulatorLayout layout;
-    const Scalar accumulator = reduce_accumulator(desc);
-    layout.value_bits = 8 * size_of(accumulator);
-    if (is_arg(desc.op)) {
-        layout.value_bits = layout.index_bits = 8 * reduce_index_bytes(desc);
-        return layout;
-    }
-    // f64 elements are compared by their integer image; all else that ends in f64 computes in it.
-    const bool compares = desc.op == Operator::min || desc.op == Operator::max;
-    layout.float64 = accumulator == Scalar::f64 && !(compares && desc.element == Scalar::f64);
-    return layout;
-}
-
-// Empty when the operator and the accumulator suit the element.
-std::string mismatch(const ReduceDesc& desc) {
-    const bool bitwise =
-        desc.op == Operator::bit_and || desc.op == Operator::bit_or || desc.op == Operator::bit_xor;
-    if (bitwise && is_float(desc.element)) {
-        return fmt::format("operator {} needs integers, not {}", to_text(desc.op),
-                           to_text(desc.element));
-    }
-    if (!desc.accumulator) return {};
-    ReduceDesc plain = desc;
-    plain.accumulator.reset();
-    const Scalar narrow = reduce_accumulator(plain);
-    const Scalar wide = is_float(desc.element)            ? Scalar::f64
-                        : is_signed_integer(desc.element) ? Scalar::i64
-                                                          : Scalar::u64;
-    if (*desc.accumulator == narrow) return {};
-    if (is_arg(desc.op)) {
-        return fmt::format("{} of {} gives its value as {}, not {}", to_text(desc.op),
-                           to_text(desc.element), to_text(narrow), to_text(*desc.accumulator));
-    }
-    if (*desc.accumulator == wide) return {};
-    return fmt::format("{} accumulate in {} or {}, not {}", to_text(desc.element), to_text(narrow),
-                       to_text(wide), to_text(*desc.accumulator));
-}
-
-// The largest workgroup that the device allows, a power of two.
-std::uint32_t largest_workgroup(const Caps& caps) {
-    return std::bit_floor(
-        std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
+    return detail::layout_of(combination_of(desc));
 }
 
 // Accumulators in workgroup memory: kReduceSlots of kernels/workgroup/reduce_barrier.glsl. The
@@ -289,63 +240,18 @@ std::uint64_t monotone_scratch_bytes(const Caps& caps, const ReduceDesc& desc, T
     return bytes;
 }
 
-Result<Addressing> choose_addressing(const Caps& caps, const ReduceDesc& desc,
-                                     std::uint64_t input_bytes) {
-    const bool fits =
-        input_bytes <= caps.limits.max_storage_range && desc.max_count <= std::uint64_t{~0u};
-    const Addressing wanted =
-        desc.addressing.value_or(fits ? Addressing::descriptor : Addressing::device_address);
-    if (wanted == Addressing::device_address && !caps.device_addresses) {
-        if (desc.addressing) {
-            return fail(ErrorCode::unsupported,
-                        "device addresses are not enabled on this device (bufferDeviceAddress)");
-        }
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("{} items of {} are {} bytes, above max_storage_range {}; enable "
-                                "bufferDeviceAddress or reduce in parts",
-                                desc.max_count, to_text(desc.element), input_bytes,
-                                caps.limits.max_storage_range));
-    }
-    if (wanted == Addressing::descriptor && !fits) {
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("{} items of {} are {} bytes, above what one descriptor reaches "
-                                "(max_storage_range {}); use device addresses",
-                                desc.max_count, to_text(desc.element), input_bytes,
-                                caps.limits.max_storage_range));
-    }
-    if (wanted == Addressing::descriptor && caps.limits.max_storage_buffers < kMostBindings) {
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("reduce_tiles binds {} storage buffers, max_storage_buffers is {}",
-                                kMostBindings, caps.limits.max_storage_buffers));
-    }
-    return wanted;
-}
-
-std::uint32_t element_kind(Scalar element) {
-    if (is_float(element)) return 2;
-    return is_signed_integer(element) ? 1 : 0;
-}
-
 }  // namespace
 
 Scalar reduce_accumulator(const ReduceDesc& desc) {
-    if (desc.accumulator) return *desc.accumulator;
-    switch (desc.element) {
-        case Scalar::u8:
-        case Scalar::u16: return Scalar::u32;
-        case Scalar::i8:
-        case Scalar::i16: return Scalar::i32;
-        case Scalar::f16: return Scalar::f32;
-        default: return desc.element;
-    }
+    return desc.accumulator.value_or(detail::default_accumulator(desc.element));
 }
 
 std::uint32_t reduce_index_bytes(const ReduceDesc& desc) {
-    return size_of(reduce_accumulator(desc)) == 8 || wide_index(desc) ? 8 : 4;
+    return detail::index_bytes(combination_of(desc));
 }
 
 std::uint32_t reduce_result_bytes(const ReduceDesc& desc) {
-    return is_arg(desc.op) ? 2 * reduce_index_bytes(desc) : size_of(reduce_accumulator(desc));
+    return detail::result_bytes(combination_of(desc));
 }
 
 ReducePolicy reduce_policy(const Caps& caps, const ReduceDesc& desc, Tier tier) {
@@ -362,7 +268,7 @@ ReducePolicy reduce_policy(const Caps& caps, const ReduceDesc& desc, Tier tier) 
 }
 
 Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
-    if (std::string why = mismatch(desc); !why.empty()) {
+    if (std::string why = detail::mismatch(combination_of(desc)); !why.empty()) {
         return fail(ErrorCode::bad_argument, std::move(why));
     }
     const std::uint64_t element_bytes = size_of(desc.element);
@@ -386,7 +292,9 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
 
     const std::uint64_t input_bytes =
         std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
-    const auto addressing = choose_addressing(caps, desc, input_bytes);
+    const auto addressing =
+        detail::choose_addressing(caps, desc.addressing, desc.max_count, input_bytes, kMostBindings,
+                                  "reduce", to_text(desc.element));
     if (!addressing) return tl::unexpected(addressing.error());
 
     const ReducePolicy policy = desc.policy.value_or(reduce_policy(caps, desc, tier));
@@ -434,7 +342,7 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
             {0, "workgroup_size", policy.workgroup_size},
             {1, "vectors", policy.vectors},
             {2, "op", static_cast<std::uint32_t>(desc.op)},
-            {3, "element_kind", element_kind(desc.element)},
+            {3, "element_kind", detail::element_kind(desc.element)},
             {4, "element_bits", static_cast<std::uint32_t>(8 * element_bytes)},
             {5, "strategy", static_cast<std::uint32_t>(policy.strategy)},
             {6, "partials_offset", static_cast<std::uint32_t>(shape->partials_offset / 4)},

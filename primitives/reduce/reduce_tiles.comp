@@ -206,14 +206,6 @@ void add_cut_vector(inout Accumulator total, bool holds, uint tile, uint i, uint
     }
 }
 
-void store_partial(uint i, Accumulator a) {
-    uint first = kPartialsOffset + i * LW_ACCUMULATOR_WORDS;
-    uint words[LW_ACCUMULATOR_WORDS] = words_of_accumulator(a);
-    [[unroll]] for (uint word = 0u; word < LW_ACCUMULATOR_WORDS; ++word) {
-        LW_WORD(scratch, first + word) = words[word];
-    }
-}
-
 #ifdef LW_ATOMIC64
 
 // Lane 0 calls it: adds the workgroup's sum and its arrival to the state in one atomic. True in the

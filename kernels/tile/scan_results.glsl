@@ -1,0 +1,107 @@
+// The results of a scan's tile: the prefix of every item, written where the item was read.
+//
+//     before the tile        b
+//     before a row's vector    p            workgroup/scan_*.glsl
+//     its items                  x y z w
+//     inclusive                bpx bpxy bpxyz bpxyzw
+//     exclusive                bp bpx bpxy bpxyz
+//
+// The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/scan_rows.glsl's;
+// kExclusive, kHasInitial (constants, 0 or 1), kInitialLow, kInitialHigh (constants: an accumulator's
+// value).
+#ifndef LW_TILE_SCAN_RESULTS_GLSL
+#define LW_TILE_SCAN_RESULTS_GLSL
+
+#include "item/result.glsl"
+#include "tile/scan_rows.glsl"
+
+const uint kResultWordsPerVector = kItemsPerVector * LW_RESULT_WORDS;
+
+#ifdef LW_DEVICE_ADDRESS
+layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer output_vectors {
+    uvec4 at[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer output_words {
+    uint at[];
+};
+#define LW_OUTPUT_VECTOR(tile, i) output_vectors(output_place(tile)).at[i]
+#define LW_OUTPUT_WORD(tile, i) output_words(output_place(tile)).at[i]
+uvec2 output_place(uint tile) {
+    return add64(parameters.addresses[LW_OUTPUT_BINDING],
+                 multiply32(tile, 4u * kResultWordsPerVector * kTileVectors));
+}
+#else
+layout(set = 0, binding = LW_OUTPUT_BINDING, std430) writeonly buffer output_vectors_block {
+    uvec4 at[];
+} output_vectors;
+// The same buffer once more: the last results may be no whole vector.
+layout(set = 0, binding = LW_OUTPUT_BINDING, std430) writeonly buffer output_words_block {
+    uint at[];
+} output_words;
+#define LW_OUTPUT_VECTOR(tile, i) output_vectors.at[(tile) * (kTileItems * LW_RESULT_WORDS / 4u) + (i)]
+#define LW_OUTPUT_WORD(tile, i) output_words.at[(tile) * (kTileItems * LW_RESULT_WORDS) + (i)]
+#endif
+
+Accumulator initial_value() {
+    Accumulator a = accumulator_identity();
+#if LW_ACCUMULATOR_BITS == 64
+    a.value = uvec2(kInitialLow, kInitialHigh);
+#else
+    a.value = kInitialLow;
+#endif
+    return a;
+}
+
+// What all items before the tile combine to, the initial value first, from what the tiles before it
+// do.
+Accumulator with_initial(Accumulator before) {
+    return kHasInitial != 0u ? combine(initial_value(), before) : before;
+}
+
+// Writes the tile's results. `before` is what everything before the tile combines to, prefixes what
+// the values of the tile before each row do.
+void store_tile(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
+                Accumulator prefixes[kScanRows], Accumulator before) {
+    [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
+        uint i = vector_of_row(row, vlane);
+        bool whole = tile.items == kTileItems;
+        uint items = whole ? kItemsPerVector : items_of_vector(tile, i);
+        uvec2 base = index_of_vector(tile, i);
+        // The first result of an exclusive scan without an initial value has nothing to give.
+        uint first_item = kReverse != 0u ? tile.items - 1u : 0u;
+        bool maybe_first = kExclusive != 0u && kHasInitial == 0u && tile.first;
+        Accumulator running = combine(before, prefixes[row]);
+        uint words[kResultWordsPerVector];
+        [[unroll]] for (uint j = 0u; j < kItemsPerVector; ++j) {
+            uint item = item_in_order(j);
+            Accumulator with_item = combine(running, scan_item(vectors[row], j, items, base));
+            bool any = !(maybe_first && i * kItemsPerVector + item == first_item);
+            uint result[LW_RESULT_WORDS] =
+                words_of_result(accumulator_select(kExclusive != 0u, running, with_item), any);
+            [[unroll]] for (uint word = 0u; word < LW_RESULT_WORDS; ++word) {
+                // No index that is not a constant: the array stays in registers.
+                if (kReverse != 0u) {
+                    words[(kItemsPerVector - 1u - j) * LW_RESULT_WORDS + word] = result[word];
+                } else {
+                    words[j * LW_RESULT_WORDS + word] = result[word];
+                }
+            }
+            running = with_item;
+        }
+        if (whole || items == kItemsPerVector) {
+            [[unroll]] for (uint q = 0u; q < kResultWordsPerVector / 4u; ++q) {
+                LW_OUTPUT_VECTOR(tile.number, i * (kResultWordsPerVector / 4u) + q) =
+                    uvec4(words[4u * q], words[4u * q + 1u], words[4u * q + 2u],
+                          words[4u * q + 3u]);
+            }
+        } else {
+            [[unroll]] for (uint word = 0u; word < kResultWordsPerVector; ++word) {
+                if (word < items * LW_RESULT_WORDS) {
+                    LW_OUTPUT_WORD(tile.number, i * kResultWordsPerVector + word) = words[word];
+                }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,127 @@
+#include "src/core/accumulators.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::detail {
+
+namespace {
+
+Scalar accumulator_of(const Combination& combination) {
+    return combination.accumulator.value_or(default_accumulator(combination.element));
+}
+
+}  // namespace
+
+Scalar default_accumulator(Scalar element) {
+    switch (element) {
+        case Scalar::u8:
+        case Scalar::u16: return Scalar::u32;
+        case Scalar::i8:
+        case Scalar::i16: return Scalar::i32;
+        case Scalar::f16: return Scalar::f32;
+        default: return element;
+    }
+}
+
+std::uint32_t index_bytes(const Combination& combination) {
+    const bool wide_index = combination.max_count > (std::uint64_t{1} << 32);
+    return size_of(accumulator_of(combination)) == 8 || wide_index ? 8 : 4;
+}
+
+std::uint32_t result_bytes(const Combination& combination) {
+    return is_arg(combination.op) ? 2 * index_bytes(combination)
+                                  : size_of(accumulator_of(combination));
+}
+
+std::string AccumulatorLayout::name() const {
+    std::string text = float64 ? "f64" : fmt::format("a{}", value_bits);
+    if (index_bits > 0) text += fmt::format("_i{}", index_bits);
+    return text;
+}
+
+AccumulatorLayout layout_of(const Combination& combination) {
+    AccumulatorLayout layout;
+    const Scalar accumulator = accumulator_of(combination);
+    layout.value_bits = 8 * size_of(accumulator);
+    if (is_arg(combination.op)) {
+        layout.value_bits = layout.index_bits = 8 * index_bytes(combination);
+        return layout;
+    }
+    // f64 elements are compared by their integer image; all else that ends in f64 computes in it.
+    const bool compares = combination.op == Operator::min || combination.op == Operator::max;
+    layout.float64 =
+        accumulator == Scalar::f64 && !(compares && combination.element == Scalar::f64);
+    return layout;
+}
+
+std::string mismatch(const Combination& combination) {
+    const auto& [element, op, accumulator, max_count] = combination;
+    const bool bitwise =
+        op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
+    if (bitwise && is_float(element)) {
+        return fmt::format("operator {} needs integers, not {}", to_text(op), to_text(element));
+    }
+    if (!accumulator) return {};
+    const Scalar narrow = default_accumulator(element);
+    const Scalar wide = is_float(element)            ? Scalar::f64
+                        : is_signed_integer(element) ? Scalar::i64
+                                                     : Scalar::u64;
+    if (*accumulator == narrow) return {};
+    if (is_arg(op)) {
+        return fmt::format("{} of {} gives its value as {}, not {}", to_text(op), to_text(element),
+                           to_text(narrow), to_text(*accumulator));
+    }
+    if (*accumulator == wide) return {};
+    return fmt::format("{} accumulate in {} or {}, not {}", to_text(element), to_text(narrow),
+                       to_text(wide), to_text(*accumulator));
+}
+
+std::uint32_t element_kind(Scalar element) {
+    if (is_float(element)) return 2;
+    return is_signed_integer(element) ? 1 : 0;
+}
+
+std::uint32_t largest_workgroup(const Caps& caps) {
+    return std::bit_floor(
+        std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
+}
+
+Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
+                                     std::uint64_t max_count, std::uint64_t most_bytes,
+                                     std::uint32_t bindings, const char* primitive,
+                                     const char* what) {
+    const auto fail = [&](ErrorCode code, std::string message) {
+        return tl::unexpected(Error{code, fmt::format("{}: {}", primitive, message), {}});
+    };
+    const bool fits =
+        most_bytes <= caps.limits.max_storage_range && max_count <= std::uint64_t{~0u};
+    const Addressing chosen =
+        wanted.value_or(fits ? Addressing::descriptor : Addressing::device_address);
+    if (chosen == Addressing::device_address && !caps.device_addresses) {
+        if (wanted) {
+            return fail(ErrorCode::unsupported,
+                        "device addresses are not enabled on this device (bufferDeviceAddress)");
+        }
+        return fail(
+            ErrorCode::limit_exceeded,
+            fmt::format("{} items of {} are {} bytes, above max_storage_range {}; enable "
+                        "bufferDeviceAddress or {} in parts",
+                        max_count, what, most_bytes, caps.limits.max_storage_range, primitive));
+    }
+    if (chosen == Addressing::descriptor && !fits) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("{} items of {} are {} bytes, above what one descriptor reaches "
+                                "(max_storage_range {}); use device addresses",
+                                max_count, what, most_bytes, caps.limits.max_storage_range));
+    }
+    if (chosen == Addressing::descriptor && caps.limits.max_storage_buffers < bindings) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("{} storage buffers are bound at a time, max_storage_buffers is {}",
+                                bindings, caps.limits.max_storage_buffers));
+    }
+    return chosen;
+}
+
+}  // namespace lanewise::detail

@@ -1,0 +1,58 @@
+// What reduce and scan have in common: accumulator types, their layout in the kernels, and which
+// operators they suit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lanewise/caps.hpp"
+#include "lanewise/operators.hpp"
+#include "lanewise/plan.hpp"
+
+namespace lanewise::detail {
+
+// An operator on elements, with the accumulator that the caller asked for.
+struct Combination {
+    Scalar element = Scalar::u32;
+    Operator op = Operator::sum;
+    std::optional<Scalar> accumulator;
+    std::uint64_t max_count = 0;
+};
+
+// The accumulator where none is asked for: the element, but 32 bits at least.
+Scalar default_accumulator(Scalar element);
+// Bytes of each of the two words of an argmin or argmax result: 4 or 8.
+std::uint32_t index_bytes(const Combination& combination);
+// Bytes of a result.
+std::uint32_t result_bytes(const Combination& combination);
+
+// What kernels hold: raw words, so that shuffles need no extended types.
+struct AccumulatorLayout {
+    bool float64 = false;  // arithmetic in 64-bit floats
+    std::uint32_t value_bits = 32;
+    std::uint32_t index_bits = 0;  // argmin and argmax
+
+    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }
+    std::string name() const;  // "a32_i32": in kernel names
+};
+
+AccumulatorLayout layout_of(const Combination& combination);
+
+// Empty when the operator and the accumulator suit the element.
+std::string mismatch(const Combination& combination);
+
+// The number that kernels know a kind of element by (kernels/item/names.glsl).
+std::uint32_t element_kind(Scalar element);
+
+// The largest workgroup that the device allows, a power of two.
+std::uint32_t largest_workgroup(const Caps& caps);
+
+// How buffers of up to `most_bytes` reach the kernels. `bindings`: of the pass with the most.
+// `primitive` and `what` (u32 items) go into messages.
+Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
+                                     std::uint64_t max_count, std::uint64_t most_bytes,
+                                     std::uint32_t bindings, const char* primitive,
+                                     const char* what);
+
+}  // namespace lanewise::detail
