@@ -72,7 +72,6 @@ protected:
 // be.
 TEST_F(ScanChain, PassesAndBarriers) {
     const vulkan::Device device = faulty();
-    using Names = std::vector<std::string>;
     for (const ScanStrategy strategy : strategies()) {
         SCOPED_TRACE(to_text(strategy));
         const auto plan = plan_scan(device.caps(), desc(strategy));

@@ -252,7 +252,7 @@ TEST(ScanPlan, ACapableDeviceRunsEverythingInEveryTier) {
                                           .tier = tier,
                                           .addressing = addressing,
                                           .policy = policy_with(strategy)};
-                            if (!is_arg(op)) desc.initial = 1;
+                            if (!is_arg(op) && accumulator == element) desc.initial = 1;
                             const auto plan = plan_scan(caps, desc);
                             if (!plan && looks_back(strategy)) {
                                 // Not for what a published word cannot hold.
@@ -558,6 +558,27 @@ TEST(ScanPlan, ArgTakesTheDefaultAccumulatorAndNoInitialValue) {
     }
 }
 
+// Extremes are found among elements: an initial value must be one that an element can be.
+TEST(ScanPlan, MinAndMaxTakeAnInitialValueOfTheElementsType) {
+    const Caps caps = described("all");
+    for (const Scalar element : kScalars) {
+        for (const Scalar accumulator : accumulators(element)) {
+            for (const Operator op : {Operator::min, Operator::max}) {
+                const ScanDesc desc{.element = element,
+                                    .op = op,
+                                    .accumulator = accumulator,
+                                    .initial = 1,
+                                    .max_count = 1000};
+                const auto plan = plan_scan(caps, desc);
+                EXPECT_EQ(plan.has_value(), accumulator == element) << text(desc);
+                if (plan) continue;
+                EXPECT_EQ(plan.error().code, ErrorCode::bad_argument) << text(desc);
+                EXPECT_TRUE(contains(plan.error().message, {"initial"})) << plan.error().message;
+            }
+        }
+    }
+}
+
 // An initial value has the bits of the accumulator: more of them are an error, not cut off.
 TEST(ScanPlan, InitialValuesOfTooManyBitsAreRefused) {
     const Caps caps = described("all");
@@ -607,7 +628,7 @@ TEST(ScanPlan, BuffersAboveTheLargestBinding) {
             << forced.error().message;
         EXPECT_NE(forced.error().message.find("1048580"), std::string::npos)
             << forced.error().message;
-        EXPECT_NE(forced.error().message.find(large_output ? "output" : "put"), std::string::npos)
+        EXPECT_NE(forced.error().message.find(large_output ? "output" : "input"), std::string::npos)
             << forced.error().message;
 
         caps.device_addresses = false;

@@ -130,7 +130,7 @@ TEST(ScanReference, FloatsThatAreNoNumbers) {
     EXPECT_EQ(f32(Operator::argmax, {kNan, -0.0f, 0.0f, 0.0f}),
               (U32{nan, 0, 0x80000000, 1, 0, 2, 0, 2}));
     EXPECT_EQ(f32(Operator::argmax, {0.0f, 0.0f, kNan}, ScanKind::inclusive, Direction::reverse),
-              (U32{0, 0, 0, 1, nan, 0}));
+              (U32{0, 0, 0, 1, nan, 2}));
     EXPECT_EQ(f32(Operator::sum, {1, kInfinity, 2}), (U32{bits(1), high, high}));
     EXPECT_EQ(f32(Operator::sum, {1, 2, -kInfinity}, ScanKind::exclusive),
               (U32{0, bits(1), bits(3)}));
@@ -180,17 +180,11 @@ std::vector<std::byte> by_definition(const ScanDesc& desc, std::span<const std::
         const ReduceDesc all{.element = accumulator, .op = desc.op, .max_count = desc.max_count};
         std::vector<std::byte> result = reduce_reference(items, all);
         if (is_arg(desc.op) && begin > 0 && end > begin) {
-            // Indices count from the begin of the input; that of "all are NaN" is 0.
+            // Indices count from the begin of the input.
             const std::uint32_t bytes = reduce_index_bytes(all);
-            std::uint64_t index = 0, value = 0;
-            std::memcpy(&value, result.data(), wide_bytes);
+            std::uint64_t index = 0;
             std::memcpy(&index, result.data() + bytes, bytes);
-            const bool nan =
-                is_float(accumulator) &&
-                (accumulator == Scalar::f64
-                     ? std::isnan(std::bit_cast<double>(value))
-                     : std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(value))));
-            if (!nan) index += begin;
+            index += begin;
             std::memcpy(result.data() + bytes, &index, bytes);
         }
         output.insert(output.end(), result.begin(), result.end());
