@@ -51,15 +51,16 @@ tl::unexpected<Error> bad(std::string message) {
     return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
 }
 
-// Runs a program of the PATH; what it says goes into `said`.
+// Runs a program of the PATH, which reads `input`; what it says goes into `said`.
 Result<int> run_program(const std::vector<std::string>& arguments,
-                        const std::filesystem::path& said) {
+                        const std::filesystem::path& input, const std::filesystem::path& said) {
     std::vector<char*> words;
     for (const std::string& argument : arguments)
         words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input.c_str(), O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
@@ -85,10 +86,48 @@ struct Folder {
     }
 };
 
-Result<std::string> compiled(const CheckOptions& options) {
+// The first error that a compiler reports, with its place, in one line.
+std::string first_error(const std::string& said) {
+    auto at = said.find("ERROR");                            // glslang
+    if (at == std::string::npos) at = said.find("error: ");  // naga
+    const std::string text = at == std::string::npos ? said : said.substr(at);
+    std::string line = text.substr(0, text.find('\n'));
+    constexpr std::string_view kPlace = "\xe2\x94\x8c\xe2\x94\x80 ";  // naga draws an arrow to it
+    if (const auto place = text.find(kPlace); place != std::string::npos) {
+        const auto start = place + kPlace.size();
+        line += fmt::format(" ({})", text.substr(start, text.find('\n', start) - start));
+    }
+    return line;
+}
+
+// naga knows subgroups but not the line that WGSL wants for them: blanks in its place, so that the
+// other lines keep their numbers.
+std::string without_enable(std::string text) {
+    constexpr std::string_view kEnable = "enable subgroups;";
+    if (const auto at = text.find(kEnable); at != std::string::npos)
+        text.replace(at, kEnable.size(), kEnable.size(), ' ');
+    return text;
+}
+
+Result<std::vector<std::uint32_t>> words_of(const std::string& file, const std::string& bytes) {
+    if (bytes.size() % 4 != 0)
+        return bad(fmt::format("{}: {} bytes are no whole number of words", file, bytes.size()));
+    std::vector<std::uint32_t> words(bytes.size() / 4);
+    if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words;
+}
+
+Result<std::vector<std::uint32_t>> module_of(const CheckOptions& options) {
     const std::filesystem::path source(options.file);
     const std::string extension = source.extension().string();
-    if (extension == ".spv") return read_text_file(source);
+    if (extension == ".spv" || extension == ".spvasm") {
+        const auto contents = read_text_file(source);
+        if (!contents) return tl::unexpected(contents.error());
+        if (extension == ".spv") return words_of(options.file, *contents);
+        auto words = assemble(*contents);
+        if (!words) return bad(fmt::format("{}: {}", options.file, words.error().message));
+        return words;
+    }
     if (auto there = open_regular_file(source); !there) return tl::unexpected(there.error());
     std::string name = (std::filesystem::temp_directory_path() / "lanewise-check-XXXXXX").string();
     Folder folder;
@@ -98,27 +137,35 @@ Result<std::string> compiled(const CheckOptions& options) {
     folder.path = name;
     const auto module = folder.path / "module.spv";
     const auto said = folder.path / "said.txt";
+    std::filesystem::path input = "/dev/null";
     std::vector<std::string> command;
     if (extension == ".wgsl") {
-        command = {"naga", source.string(), module.string()};
+        const auto text = read_text_file(source);
+        if (!text) return tl::unexpected(text.error());
+        input = folder.path / "source.wgsl";
+        std::ofstream(input, std::ios::binary) << without_enable(*text);
+        // Subgroup operations need SPIR-V 1.3; -g names the lines.
+        command = {"naga",           "-g",  "--spirv-version",   "1.3",
+                   "--capabilities", "all", "--stdin-file-path", source.string(),
+                   module.string()};
     } else if (extension == ".comp" || extension == ".glsl") {
         command = {"glslangValidator", "--target-env", "vulkan1.3", "-S", "comp", "-g"};
         for (const std::string& include : options.includes) command.push_back("-I" + include);
         for (const std::string& define : options.defines) command.push_back("-D" + define);
         command.insert(command.end(), {"-o", module.string(), source.string()});
     } else {
-        return bad(fmt::format("{}: neither .comp, .glsl, .spv nor .wgsl", options.file));
+        return bad(fmt::format("{}: neither .comp, .glsl, .spv, .spvasm nor .wgsl", options.file));
     }
-    const auto status = run_program(command, said);
+    const auto status = run_program(command, input, said);
     if (!status) return tl::unexpected(status.error());
     if (*status != 0) {
         const auto text = read_text_file(said);
-        std::string line = text ? *text : std::string();
-        if (const auto at = line.find("ERROR"); at != std::string::npos) line = line.substr(at);
-        return bad(
-            fmt::format("{} does not compile: {}", options.file, line.substr(0, line.find('\n'))));
+        return bad(fmt::format("{} does not compile: {}", options.file,
+                               first_error(text ? *text : std::string())));
     }
-    return read_text_file(module);
+    const auto contents = read_text_file(module);
+    if (!contents) return tl::unexpected(contents.error());
+    return words_of(options.file, *contents);
 }
 
 Result<std::vector<std::byte>> filled(const std::string& fill, std::uint64_t bytes) {
@@ -193,13 +240,9 @@ Machine machine_of(const CheckOptions& options, std::uint32_t size) {
 }
 
 Status run_check(const CheckOptions& options) {
-    const auto bytes = compiled(options);
-    if (!bytes) return fail(bytes.error());
-    if (bytes->size() % 4 != 0)
-        return fail(Status::usage, fmt::format("{}: {} bytes are no whole number of words",
-                                               options.file, bytes->size()));
-    std::vector<std::uint32_t> words(bytes->size() / 4);
-    if (!words.empty()) std::memcpy(words.data(), bytes->data(), bytes->size());
+    const auto module = module_of(options);
+    if (!module) return fail(module.error());
+    const std::vector<std::uint32_t>& words = *module;
 
     ShaderRun run;
     run.module = words;
@@ -294,8 +337,10 @@ void add_check(CLI::App& app, Action& action) {
     auto options = std::make_shared<CheckOptions>();
     CLI::App* verb =
         app.add_subcommand("check", "run a compute shader in the simulator and report its faults");
-    verb->add_option("FILE", options->file,
-                     "shader: .comp, .glsl, .spv, or .wgsl where naga is installed")
+    verb->add_option(
+            "FILE", options->file,
+            "shader: .comp or .glsl, .spv, .spvasm (SPIR-V assembly, as spirv-dis, or Dawn "
+            "with its toggle dump_shaders, print it), or .wgsl where naga is installed")
         ->required();
     verb->add_option("--subgroup-size", options->sizes, "sizes to run it at, e.g. 4,32,128")
         ->delimiter(',');

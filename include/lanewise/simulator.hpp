@@ -87,11 +87,15 @@ struct Machine {
     // Report subgroup operations that not all lanes of the subgroup reach together: WGSL forbids
     // them, SPIR-V gives them a meaning.
     bool uniform_subgroup_operations = false;
-    // What the shader is told instead of the true size; 0: the truth. For devices that lie.
+    // What the shader and the caps say instead of the true size, which no pass can then choose; 0:
+    // the truth. For devices that lie.
     std::uint32_t reported_subgroup_size = 0;
+    // Lanes from this one on never run, although invocations are theirs, and nobody waits for them;
+    // 0: all run. For devices that lie.
+    std::uint32_t running_lanes = 0;
     std::uint64_t seed = 1;
-    // Instructions of one run, each counted once for all lanes that execute it together; more are a
-    // fault of kind no_progress.
+    // Instructions of one run, each counted once for all lanes that execute it together, and once
+    // more for every 16 scalars of its value; more are a fault of kind no_progress.
     std::uint64_t max_instructions = std::uint64_t{1} << 30;
     // Different faults to keep; repetitions of one are counted only.
     std::uint32_t max_faults = 64;
@@ -151,7 +155,7 @@ std::string to_text(const Machine& machine);
 
 struct Report {
     std::vector<Fault> faults;
-    std::uint64_t instructions = 0;             // each counted once for all lanes together
+    std::uint64_t instructions = 0;             // as Machine::max_instructions counts them
     std::uint64_t invocation_instructions = 0;  // each counted for every lane that executed it
     double seconds = 0.0;
     std::vector<std::string> passes;  // in the order in which they ran
@@ -185,7 +189,8 @@ public:
     // A device that has everything, with the machine's subgroups. bad_argument for an impossible
     // machine.
     static Result<Device> create(const Machine& machine = {});
-    // The same with limits and features from `caps`, whose subgroup sizes must allow the machine's.
+    // The same with limits and features from `caps`, whose subgroup sizes must allow the machine's,
+    // or the one that it reports.
     static Result<Device> create(const Machine& machine, const Caps& caps);
 
     const Caps& caps() const;
@@ -278,6 +283,10 @@ struct ShaderInterface {
     std::uint64_t push_constant_bytes = 0;
     std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
 };
+
+// The words of a module given as SPIR-V assembly, as spirv-dis, Tint and Dawn print it; its version
+// is that of its comment "; Version: 1.5", else 1.3. bad_argument with the line.
+Result<std::vector<std::uint32_t>> assemble(std::string_view text);
 
 Result<ShaderInterface> inspect(std::span<const std::uint32_t> module,
                                 std::string_view entry_point = "main",

@@ -17,4 +17,13 @@ uint ballot_count_below(uvec4 ballot, uint lane) {
     return uint(count);
 }
 
+// One more than the highest lane whose bit is set; 0 where none is.
+uint ballot_end(uvec4 ballot) {
+    uint end = 0u;
+    [[unroll]] for (int word = 0; word < 4; ++word) {
+        if (ballot[word] != 0u) end = uint(32 * word + findMSB(ballot[word]) + 1);
+    }
+    return end;
+}
+
 #endif

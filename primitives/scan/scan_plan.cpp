@@ -44,9 +44,9 @@ constexpr std::uint32_t kRadix = 8;  // kScanRadix of kernels/workgroup/scan_bar
 
 // State of scan_lookback: ticket, arrivals, epoch and a spare word, then the tiles'.
 constexpr std::uint32_t kStateHeaderBytes = 16;
-// Beside the scan's own, what scan_lookback shares: ticket, epoch, the tile that is missing, and an
-// accumulator.
-constexpr std::uint32_t kLookBackWords = 4;
+// Beside the scan's own, what scan_lookback shares, but for an accumulator: sh_ticket, sh_look,
+// sh_arrivals.
+constexpr std::uint32_t kLookBackWords = 8;
 // Epochs that fit beside a flag: in a word of its own, or beside half a value.
 constexpr std::uint32_t kMostEpochsAtomic64 = (1u << 30) - 1;
 constexpr std::uint32_t kMostEpochsHalves = (1u << 14) - 1;
@@ -440,7 +440,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
     if (one_pass) {
         const bool atomic64 = caps.int64_atomics;
-        Pass pass = make_pass("scan_lookback", types + (atomic64 ? "_atomic64" : "_halves"));
+        Pass pass = make_pass("scan_lookback", types + (atomic64 ? ".atomic64" : ".halves"));
         add_result_constants(pass);
         pass.constants.insert(
             pass.constants.end(),

@@ -262,6 +262,11 @@ void check_known(Context& c, const Code& k, std::uint32_t lane, const MemoryObje
     }
 }
 
+// Bad pointers are larger than any slot.
+bool in_registers(const Context& c, U slot, std::uint32_t count) {
+    return slot <= c.program->slots && count <= c.program->slots - slot;
+}
+
 }  // namespace
 
 void run_chain(Context& c, const Code& k) {
@@ -318,12 +323,12 @@ void run_chain(Context& c, const Code& k) {
             const std::int64_t index = step.is_signed
                                            ? widen(c.in(step.index)[lane], step.width)
                                            : static_cast<std::int64_t>(c.in(step.index)[lane]);
-            const U most = step.length != 0 ? step.length : (U{1} << 40);
+            const U most = step.length != 0 ? step.length : (U{1} << 31);
             if (static_cast<U>(index) >= most) {
                 bad(lane, index, step.length);
                 return;
             }
-            offset += static_cast<U>(index) * step.stride;
+            offset = std::min(offset + static_cast<U>(index) * step.stride, kOffsetMask + 1);
         }
         if ((pointer & kOffsetMask) + offset > kOffsetMask) {
             bad(lane, static_cast<std::int64_t>(offset), 0);
@@ -338,8 +343,10 @@ void run_chain(Context& c, const Code& k) {
         const U most = step.length != 0 ? step.length : (U{1} << 31);
         U wrong = 0;
         for (std::size_t i = 0; i < lanes; ++i) {
-            wrong |= static_cast<U>(index[i] >= most) | (base[i] >> 63);
-            r[i] = base[i] + chain.offset + index[i] * step.stride;
+            const U offset = chain.offset + index[i] * step.stride;
+            wrong |= static_cast<U>(index[i] >= most) | (base[i] >> 63) |
+                     ((base[i] & kOffsetMask) + offset) >> kObjectShift;
+            r[i] = base[i] + offset;
         }
         if (wrong == 0) return;
     }
@@ -350,7 +357,7 @@ void run_load_registers(Context& c, const Code& k) {
     const U* pointer = c.in(k.operand[0]);
     c.use(k, 0, "a pointer");
     const std::uint32_t lead = c.mask.lowest();
-    bool same = (pointer[lead] & kBadPointer) == 0;
+    bool same = in_registers(c, pointer[lead], k.count);
     if (k.operand[0] >= 0)
         each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
     const auto spoil = [&](Place to, LaneMask which, std::size_t slot) {
@@ -385,7 +392,7 @@ void run_load_registers(Context& c, const Code& k) {
     }
     each_lane(c, [&](std::uint32_t lane) {
         const U p = pointer[lane];
-        if ((p & kBadPointer) != 0 || p + k.count > c.program->slots) {
+        if (!in_registers(c, p, k.count)) {
             for (std::size_t part = 0; part < k.count; ++part) r[part * c.lanes + lane] = 0;
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
                 const U number = p & ~kBadPointer;
@@ -411,7 +418,7 @@ void run_store_registers(Context& c, const Code& k) {
     c.use(k, 0, "a pointer");
     const auto one = [&](std::uint32_t lane) {
         const U p = pointer[lane];
-        if ((p & kBadPointer) != 0 || p + k.size[1] > c.program->slots) {
+        if (!in_registers(c, p, k.size[1])) {
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
                 const U number = p & ~kBadPointer;
                 fault->message = fmt::format("write to a variable out of bounds: {}",
@@ -434,7 +441,7 @@ void run_store_registers(Context& c, const Code& k) {
         }
     };
     const std::uint32_t lead = c.mask.lowest();
-    bool same = (pointer[lead] & kBadPointer) == 0;
+    bool same = in_registers(c, pointer[lead], k.size[1]);
     if (k.operand[0] >= 0)
         each_lane(c, [&](std::uint32_t lane) { same = same && pointer[lane] == pointer[lead]; });
     if (!same) {

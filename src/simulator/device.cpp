@@ -58,6 +58,12 @@ tl::unexpected<Error> refuse(ErrorCode code, fmt::format_string<Args...> format,
     return tl::unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...), {}});
 }
 
+// The subgroup size that the machine admits to.
+std::uint32_t told_size(const Machine& machine) {
+    return machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size
+                                               : machine.subgroup_size;
+}
+
 // A device that lacks nothing; what can be partly populated cannot promise full subgroups.
 Caps caps_of(const Machine& machine) {
     Caps caps;
@@ -68,10 +74,7 @@ Caps caps_of(const Machine& machine) {
     caps.api_version_minor = 3;
     caps.subgroup.operations = 0xff;
     caps.subgroup.stages = Stage::compute;
-    caps.subgroup.size = machine.reported_subgroup_size != 0 ? machine.reported_subgroup_size
-                                                             : machine.subgroup_size;
-    caps.subgroup.min_size = machine.subgroup_size;
-    caps.subgroup.max_size = machine.subgroup_size;
+    caps.subgroup.size = caps.subgroup.min_size = caps.subgroup.max_size = told_size(machine);
     caps.subgroup.size_is_true = machine.reported_subgroup_size == 0;
     const bool full = machine.populations.empty() && !machine.random_populations;
     caps.subgroup.required_size_stages = Stage::compute;
@@ -196,11 +199,12 @@ Result<Device> Device::create(const Machine& machine) { return create(machine, c
 Result<Device> Device::create(const Machine& machine, const Caps& caps) {
     if (auto checked = detail::check_machine(machine); !checked)
         return tl::unexpected(checked.error());
-    if (caps.subgroup.operations != 0 && (machine.subgroup_size < caps.subgroup.min_size ||
-                                          machine.subgroup_size > caps.subgroup.max_size)) {
+    const std::uint32_t told = told_size(machine);
+    if (caps.subgroup.operations != 0 &&
+        (told < caps.subgroup.min_size || told > caps.subgroup.max_size)) {
         return refuse(ErrorCode::bad_argument,
-                      "machine: subgroup_size {} is not from {} to {}, as the caps say",
-                      machine.subgroup_size, caps.subgroup.min_size, caps.subgroup.max_size);
+                      "machine: subgroup_size {} is not from {} to {}, as the caps say", told,
+                      caps.subgroup.min_size, caps.subgroup.max_size);
     }
     auto state = std::make_shared<State>();
     state->machine = machine;
@@ -370,7 +374,9 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         dispatch.program = &program;
         dispatch.pass = pass.name;
         dispatch.subgroup_size =
-            pass.required_subgroup_size != 0 ? pass.required_subgroup_size : machine.subgroup_size;
+            pass.required_subgroup_size != 0 && machine.reported_subgroup_size == 0
+                ? pass.required_subgroup_size
+                : machine.subgroup_size;
         dispatch.full_subgroups = pass.full_subgroups;
         for (const detail::BindingSlot& slot : program.bindings) {
             if (slot.set != 0 || slot.binding >= pass.bindings.size()) {
@@ -440,6 +446,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                     continue;
                 }
             }
+            if (auto checked = detail::check_size(machine, dispatch); !checked)
+                return tl::unexpected(checked.error());
             if (std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] != 0)
                 engine.run(dispatch);
         }

@@ -249,7 +249,7 @@ private:
     void enter_function(const CodeFunction& function);
     bool resolve_barrier(Workgroup& workgroup);
     bool resolve_branches(Workgroup& workgroup);
-    void release_stalled(Workgroup& workgroup);
+    bool release_stalled(Workgroup& workgroup);
     void order_at_barrier(Workgroup& workgroup, std::uint64_t semantics);
     void flow_undefined(const Code& code);
 
@@ -259,6 +259,13 @@ private:
     std::uint32_t next_serial_ = 1;
     std::vector<std::unique_ptr<Workgroup>> spare_;
 };
+
+// limit_exceeded when the registers of the workgroups that are under way at a time would not fit
+// memory: how large they are is for the shader to say.
+Result<void> check_size(const Machine& machine, const Dispatch& dispatch);
+
+// What one instruction counts as: values are large only where a shader means harm.
+inline std::uint64_t cost_of(std::uint32_t slots) { return slots / 16; }
 
 // Fences and subgroup barriers (access.cpp).
 void fence(Context& context, LaneMask lanes, std::uint64_t scope, std::uint64_t semantics);

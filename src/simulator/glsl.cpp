@@ -388,41 +388,19 @@ Handler packing_handler(std::uint32_t instruction) {
     }
 }
 
-template <unsigned W>
-double determinant(const U* m, std::size_t n, std::size_t lanes, std::size_t lane,
-                   double* inverse) {
-    using T = FloatOf<W>;
-    double a[4][8] = {};
-    for (std::size_t column = 0; column < n; ++column) {
-        for (std::size_t row = 0; row < n; ++row)
-            a[row][column] = static_cast<double>(T::load(m[(column * n + row) * lanes + lane]));
-        a[column][n + column] = 1.0;
+// Of the rows and columns whose bits are set, as many of each; by the first of the rows. Products
+// and sums only: what is whole stays whole.
+double determinant(const double (&m)[4][4], unsigned rows, unsigned columns) {
+    if (rows == 0) return 1.0;
+    const auto row = static_cast<std::size_t>(std::countr_zero(rows));
+    double sum = 0.0;
+    double sign = 1.0;
+    for (std::size_t column = 0; column < 4; ++column) {
+        if ((columns >> column & 1) == 0) continue;
+        sum += sign * m[row][column] * determinant(m, rows & (rows - 1), columns & ~(1u << column));
+        sign = -sign;
     }
-    double result = 1.0;
-    for (std::size_t i = 0; i < n; ++i) {  // Gauss and Jordan, with the largest pivot
-        std::size_t pivot = i;
-        for (std::size_t row = i + 1; row < n; ++row)
-            if (std::fabs(a[row][i]) > std::fabs(a[pivot][i])) pivot = row;
-        if (a[pivot][i] == 0.0) return 0.0;
-        if (pivot != i) {
-            std::swap(a[pivot], a[i]);
-            result = -result;
-        }
-        result *= a[i][i];
-        const double scale = 1.0 / a[i][i];
-        for (double& x : a[i]) x *= scale;
-        for (std::size_t row = 0; row < n; ++row) {
-            if (row == i) continue;
-            const double by = a[row][i];
-            for (std::size_t column = 0; column < 8; ++column) a[row][column] -= by * a[i][column];
-        }
-    }
-    if (inverse != nullptr) {
-        for (std::size_t column = 0; column < n; ++column)
-            for (std::size_t row = 0; row < n; ++row)
-                inverse[column * n + row] = a[row][n + column];
-    }
-    return result;
+    return sum;
 }
 
 template <unsigned W>
@@ -432,15 +410,28 @@ void matrix(Context& c, const Code& k) {
     U* r = c.out(k.result);
     std::size_t n = 2;
     while (n * n < k.size[0]) ++n;
+    const unsigned all = (1u << n) - 1;
     each_lane(c, [&](std::uint32_t lane) {
-        double inverse[16] = {};
-        const double value = determinant<W>(a, n, c.lanes, lane, inverse);
+        double m[4][4] = {};
+        for (std::size_t column = 0; column < n; ++column) {
+            for (std::size_t row = 0; row < n; ++row)
+                m[row][column] =
+                    static_cast<double>(T::load(a[(column * n + row) * c.lanes + lane]));
+        }
+        const double whole = determinant(m, all, all);
         if (k.extra == GLSLstd450Determinant) {
-            r[lane] = T::store(static_cast<typename T::type>(value));
+            r[lane] = T::store(static_cast<typename T::type>(whole));
             return;
         }
-        for (std::size_t i = 0; i < n * n; ++i)
-            r[i * c.lanes + lane] = T::store(static_cast<typename T::type>(inverse[i]));
+        // Transposed: the part for row i, column j leaves out row j and column i.
+        for (std::size_t column = 0; column < n; ++column) {
+            for (std::size_t row = 0; row < n; ++row) {
+                const double part = determinant(m, all & ~(1u << column), all & ~(1u << row));
+                const double value = ((row + column) % 2 == 0 ? part : -part) / whole;
+                r[(column * n + row) * c.lanes + lane] =
+                    T::store(static_cast<typename T::type>(value));
+            }
+        }
     });
 }
 

@@ -24,7 +24,12 @@ using spv::Decoration;
 using spv::Op;
 
 // More registers than this would not fit memory for 128 lanes.
-constexpr std::uint64_t kMaxSlots = 1u << 20;
+constexpr std::uint64_t kMaxSlots = 1u << 18;
+// No device has as much; the checks need some thirty times of it for every workgroup.
+constexpr std::uint64_t kMaxWorkgroupBytes = 1u << 20;
+constexpr std::uint64_t kMaxPushConstantBytes = 1u << 16;
+// Offsets within one value that is loaded or stored are kept in 32 bits.
+constexpr std::uint64_t kMaxValueBytes = 1u << 30;
 
 std::uint64_t round_up_to(std::uint64_t n, std::uint64_t alignment) {
     return (n + alignment - 1) / alignment * alignment;
@@ -157,6 +162,11 @@ private:
         std::uint64_t alignment = 1;
     };
     Extent extent(Id type_id, MatrixLayout matrix = {}) const {
+        const auto key = std::tuple{type_id, matrix.stride, matrix.row_major};
+        if (const auto found = extents_.find(key); found != extents_.end()) return found->second;
+        return extents_[key] = measure(type_id, matrix);
+    }
+    Extent measure(Id type_id, MatrixLayout matrix) const {
         const Type& t = type(type_id);
         switch (t.kind) {
             case TypeKind::boolean: return {4, 4};
@@ -223,6 +233,9 @@ private:
 
     void add_leaves(Layout& layout, Id type_id, std::uint64_t at, MatrixLayout matrix) {
         const Type& t = type(type_id);
+        if (at > kMaxValueBytes && error_.empty())
+            error_ = "a value that is loaded or stored is too large";
+        if (!error_.empty()) return;
         switch (t.kind) {
             case TypeKind::boolean:
             case TypeKind::integer:
@@ -254,6 +267,7 @@ private:
                 break;
             }
             case TypeKind::array: {
+                if (count_of(t.element) == 0) break;  // however long it is
                 const std::uint64_t stride = stride_of(type_id);
                 for (std::uint64_t i = 0; i < k_.scalar(t.length) && error_.empty(); ++i)
                     add_leaves(layout, t.element, at + i * stride, matrix);
@@ -264,7 +278,9 @@ private:
                     add_leaves(layout, t.members[i], at + member_offset(type_id, i),
                                matrix_of(type_id, i));
                 break;
-            default: error_ = "a value of a type without a size is loaded or stored"; break;
+            default:
+                if (error_.empty()) error_ = "a value of a type without a size is loaded or stored";
+                break;
         }
     }
 
@@ -288,10 +304,13 @@ private:
     // --- places ---
 
     Place new_slots(std::uint64_t n) {
+        if (slots_ + n > kMaxSlots) {
+            if (error_.empty())
+                error_ = fmt::format("the shader needs more than {} registers", kMaxSlots);
+            return 0;
+        }
         const std::uint64_t first = slots_;
         slots_ += n;
-        if (slots_ > kMaxSlots && error_.empty())
-            error_ = fmt::format("the shader needs more than {} registers", kMaxSlots);
         return static_cast<Place>(first);
     }
     Place constant_place(std::span<const std::uint64_t> scalars) {
@@ -341,7 +360,9 @@ private:
         }
         const std::uint64_t all =
             std::uint64_t{p_.workgroup_size[0]} * p_.workgroup_size[1] * p_.workgroup_size[2];
-        if (all == 0 || all > 4096)
+        constexpr std::uint32_t kMost = 4096;
+        const bool wide = std::ranges::max(p_.workgroup_size) > kMost;  // else `all` may wrap
+        if (wide || all == 0 || all > kMost)
             error_ = fmt::format("a workgroup of {} x {} x {} invocations", p_.workgroup_size[0],
                                  p_.workgroup_size[1], p_.workgroup_size[2]);
     }
@@ -368,7 +389,9 @@ private:
                     block ? 0
                           : round_up_to(workgroup_bytes_, std::max<std::uint64_t>(e.alignment, 16));
                 workgroup_bytes_ = std::max(workgroup_bytes_, first + e.bytes);
-                if (workgroup_bytes_ > (1u << 24)) error_ = "more than 16 MiB of workgroup memory";
+                if (workgroup_bytes_ > kMaxWorkgroupBytes && error_.empty())
+                    error_ =
+                        fmt::format("more than {} bytes of workgroup memory", kMaxWorkgroupBytes);
                 const std::uint64_t address = kWorkgroupObject << kObjectShift | first;
                 places_[in.result] = constant_place({&address, 1});
                 p_.workgroup_variables.push_back({m_.name(in.result), first, e.bytes});
@@ -377,8 +400,12 @@ private:
             case spv::StorageClass::PushConstant: {
                 const std::uint64_t address = kPushConstantObject << kObjectShift;
                 places_[in.result] = constant_place({&address, 1});
-                p_.push_constant_bytes = std::max(
-                    p_.push_constant_bytes, static_cast<std::uint32_t>(extent(pointee).bytes));
+                const std::uint64_t bytes = extent(pointee).bytes;
+                if (bytes > kMaxPushConstantBytes && error_.empty())
+                    error_ =
+                        fmt::format("more than {} bytes of push constants", kMaxPushConstantBytes);
+                p_.push_constant_bytes =
+                    std::max(p_.push_constant_bytes, static_cast<std::uint32_t>(bytes));
                 return;
             }
             case spv::StorageClass::StorageBuffer:
@@ -589,8 +616,7 @@ private:
             if (in.op != Op::OpPhi) break;
             for (std::size_t i = 0; i + 1 < in.operands.size(); i += 2) {
                 if (in.operands[i + 1] != from) continue;
-                made.phis.push_back(
-                    {place(in.operands[i]), places_.at(in.result), count_of(in.type)});
+                made.phis.push_back({place(in.operands[i]), place(in.result), count_of(in.type)});
             }
         }
         p_.edges.push_back(std::move(made));
@@ -691,7 +717,9 @@ private:
                 return;
             }
             case Op::OpLoad:
-                load(in, ops[0], places_.at(in.result), in.type, ops.subspan(1));
+                if (type(in.type).kind == TypeKind::opaque)
+                    return unsupported(in, "of what is no plain value is not supported");
+                load(in, ops[0], place(in.result), in.type, ops.subspan(1));
                 return;
             case Op::OpStore:
                 store(in, ops[0], place(ops[1]), type_of(ops[1]), ops.subspan(2));
@@ -998,7 +1026,8 @@ private:
             constant != nullptr && !constant->undefined) {
             const std::uint64_t value = constant->scalars[0];
             if (length == 0 ? value < (1u << 30) : value < length) {
-                chain.offset += value * stride;
+                // Where this is not nonsense anyway it is far below: no sum of them wraps.
+                chain.offset = std::min(chain.offset + value * stride, kOffsetMask + 1);
                 return;
             }
         }
@@ -1110,9 +1139,20 @@ private:
             operation = ops[1];
             first = 2;
         }
+        const auto values = ops.subspan(std::min(first, ops.size()));
+        const auto is = [&](spv::GroupOperation which) {
+            return has_operation && operation == static_cast<std::uint32_t>(which);
+        };
+        const bool partitioned = is(spv::GroupOperation::PartitionedReduceNV) ||
+                                 is(spv::GroupOperation::PartitionedInclusiveScanNV) ||
+                                 is(spv::GroupOperation::PartitionedExclusiveScanNV);
+        if ((partitioned && (values.size() < 2 || count_of(type_of(values[1])) != 4)) ||
+            (is(spv::GroupOperation::ClusteredReduce) && values.size() < 2)) {
+            unsupported(in, "without its clusters is not supported");
+            return true;
+        }
         Code& code = emit(in, &run_group, Flow::self);
         code.extra = operation;
-        const auto values = ops.subspan(std::min(first, ops.size()));
         for (std::size_t i = 0; i < values.size() && i < 4; ++i) operand(code, i, values[i]);
         if (!values.empty()) code.width = static_cast<std::uint8_t>(width_of(type_of(values[0])));
         code.aux = static_cast<std::uint32_t>(!values.empty() && holds_float(type_of(values[0])));
@@ -1183,6 +1223,8 @@ private:
     std::unordered_map<Id, std::uint32_t> files_;
     std::unordered_map<Id, MatrixLayout> pointer_matrices_;
     std::map<std::tuple<Id, std::uint32_t, bool, std::uint32_t>, std::uint32_t> layouts_;
+    // Types that share parts would else be measured again and again.
+    mutable std::map<std::tuple<Id, std::uint32_t, bool>, Extent> extents_;
 };
 
 }  // namespace

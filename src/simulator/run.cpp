@@ -133,7 +133,9 @@ void Engine::place_lanes(Workgroup& workgroup) {
             const std::uint32_t taken =
                 machine.lane_order == LaneOrder::reversed ? populations[i] - 1 - j : j;
             const std::uint32_t local = order[next + taken];
-            subgroup.present.set(lanes[j]);
+            // A lane that never runs takes its invocation with it.
+            if (machine.running_lanes == 0 || lanes[j] < machine.running_lanes)
+                subgroup.present.set(lanes[j]);
             subgroup.local[lanes[j]] = local;
             workgroup.subgroup_of[local] = subgroup.id;
         }
@@ -236,6 +238,7 @@ std::unique_ptr<Workgroup> Engine::start_workgroup(std::uint32_t linear) {
             }
         }
         subgroup.fragments.clear();
+        if (!subgroup.present.any()) continue;
         auto fragment = std::make_unique<Fragment>();
         fragment->mask = subgroup.present;
         fragment->uniform = true;
@@ -273,6 +276,7 @@ void Engine::focus(Subgroup& subgroup, Fragment& fragment) {
 
 void Engine::enter_function(const CodeFunction& function) {
     for (const Move& variable : function.variables) {
+        instructions += cost_of(variable.count);
         if (variable.from != kNoPlace) {
             context.move(variable.from, variable.to, variable.count);
             continue;
@@ -469,6 +473,7 @@ Fragment* Engine::enter_block(Subgroup& subgroup, Fragment& fragment, std::uint3
 
 Fragment* Engine::take_edge(Subgroup& subgroup, Fragment& fragment, std::uint32_t edge) {
     const Edge& taken = dispatch->program->edges[edge];
+    for (const Move& phi : taken.phis) instructions += cost_of(phi.count);
     if (!taken.phis.empty()) {
         focus(subgroup, fragment);
         if (taken.phis.size() == 1) {
@@ -668,9 +673,11 @@ void Engine::run_fragment(Subgroup& subgroup, Fragment& started, std::uint64_t b
     Fragment* fragment = &started;
     focus(subgroup, *fragment);
     std::uint32_t running = fragment->mask.count();
-    while (budget-- > 0) {
+    while (budget > 0) {
         const Code& code = program.code[fragment->pc];
-        ++instructions;
+        const std::uint64_t cost = 1 + cost_of(code.count) + cost_of(code.size[1]);
+        budget -= std::min(budget, cost);
+        instructions += cost;
         ++subgroup.workgroup->instructions;
         invocation_instructions += running;
         if (code.kind == CodeKind::plain) {
@@ -869,16 +876,19 @@ bool Engine::resolve_branches(Workgroup& workgroup) {
 }
 
 // Level weakest: fragments that wait for the rest of their workgroup at the end of a construct.
-void Engine::release_stalled(Workgroup& workgroup) {
+bool Engine::release_stalled(Workgroup& workgroup) {
+    bool any = false;
     for (Subgroup& subgroup : workgroup.subgroups) {
         for (const auto& fragment : subgroup.fragments) {
             if (fragment->state == Fragment::State::at_merge) {
                 fragment->waits_for.reset();
                 fragment->state = Fragment::State::ready;
                 fragment->uniform = false;
+                any = true;
             }
         }
     }
+    return any;
 }
 
 // Runs one subgroup for its turn; false when nothing of the workgroup can run.
@@ -954,6 +964,36 @@ bool Engine::step_workgroup(Workgroup& workgroup) {
     return false;
 }
 
+Result<void> check_size(const Machine& machine, const Dispatch& dispatch) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 31;
+    const Program& program = *dispatch.program;
+    const std::uint64_t size = dispatch.subgroup_size;
+    const std::uint64_t invocations = std::uint64_t{program.workgroup_size[0]} *
+                                      program.workgroup_size[1] * program.workgroup_size[2];
+    // By the least population; random ones are half of the subgroup on average.
+    std::uint64_t population =
+        machine.random_populations ? std::max<std::uint64_t>(size / 4, 1) : size;
+    if (!machine.random_populations && !machine.populations.empty())
+        population = std::ranges::min(machine.populations);
+    const std::uint64_t subgroups = invocations / population + 1;
+    const bool one_at_a_time =
+        machine.workgroups == Schedule::in_order || machine.workgroups == Schedule::reversed;
+    const std::uint64_t groups =
+        std::min(std::uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2],
+                 (one_at_a_time ? 1 : machine.resident_workgroups) + machine.starved.size());
+    const std::uint64_t slot =
+        size * sizeof(std::uint64_t) + sizeof(LaneMask) + sizeof(std::uint32_t);
+    const std::uint64_t group = program.slots * slot * subgroups;
+    if (group * groups + program.constants.size() * size * sizeof(std::uint64_t) <= kMost)
+        return {};
+    return tl::unexpected(Error{
+        ErrorCode::limit_exceeded,
+        fmt::format("{}: the registers of a workgroup take {} bytes, those of {} that are under "
+                    "way at a time more than {}",
+                    dispatch.pass, group, groups, kMost),
+        {}});
+}
+
 void Engine::run(const Dispatch& what) {
     dispatch = &what;
     const Program& program = *what.program;
@@ -1013,7 +1053,14 @@ void Engine::run(const Dispatch& what) {
         if (!moved && !finished(workgroup)) {
             moved = resolve_branches(workgroup);
             if (!moved) moved = resolve_barrier(workgroup);
-            if (!moved) release_stalled(workgroup);
+            if (!moved && !release_stalled(workgroup)) {
+                // Nobody is left who could wake the others.
+                if (Fault* fault = add_fault(FaultKind::no_progress, ~0u, ~0u)) {
+                    fault->workgroup = workgroup.id;
+                    fault->message = "the workgroup has not ended and nothing of it can run";
+                }
+                stopped = true;
+            }
         }
         if (finished(workgroup)) {
             spare_.push_back(std::move(resident[chosen]));

@@ -25,6 +25,9 @@ Result<void> check_machine(const Machine& machine) {
             return fail(fmt::format("population {} is not from 1 to the subgroup size {}",
                                     population, machine.subgroup_size));
     }
+    if (machine.running_lanes > machine.subgroup_size)
+        return fail(fmt::format("running_lanes {} is more than the subgroup size {}",
+                                machine.running_lanes, machine.subgroup_size));
     if (machine.quantum == 0) return fail("quantum is 0");
     if (machine.resident_workgroups == 0) return fail("resident_workgroups is 0");
     return {};
@@ -50,6 +53,8 @@ Result<detail::Program> read_program(std::span<const std::uint32_t> words,
 }
 
 }  // namespace
+
+Result<std::vector<std::uint32_t>> assemble(std::string_view text) { return spirv::assemble(text); }
 
 Result<ShaderInterface> inspect(std::span<const std::uint32_t> words, std::string_view entry_point,
                                 std::span<const ShaderConstant> constants) {
@@ -123,6 +128,8 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
         return bad(fmt::format("{}: {} bytes of push constants are given, the shader has {}",
                                run.name, push_constants.size(), program->push_constant_bytes));
     dispatch.push_constants = push_constants;
+    if (auto checked = detail::check_size(machine, dispatch); !checked)
+        return tl::unexpected(checked.error());
 
     const auto start = std::chrono::steady_clock::now();
     engine.run(dispatch);

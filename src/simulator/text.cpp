@@ -103,6 +103,8 @@ std::string to_text(const Machine& machine) {
                         to_text(machine.out_of_bounds));
     if (machine.reported_subgroup_size != 0)
         text += fmt::format(", reporting subgroups of {}", machine.reported_subgroup_size);
+    if (machine.running_lanes != 0)
+        text += fmt::format(", only lanes below {} run", machine.running_lanes);
     return text + fmt::format(", seed {}", machine.seed);
 }
 

@@ -112,7 +112,11 @@ std::uint32_t scalar_width(const Module& module, Id id) {
 std::uint64_t Constants::scalars_of(const Module& module, Id id) const {
     const auto found = module.types.find(id);
     if (found == module.types.end()) return 0;
-    const Type& type = found->second;
+    if (const auto known = scalars_.find(id); known != scalars_.end()) return known->second;
+    return scalars_[id] = count_scalars(module, found->second);
+}
+
+std::uint64_t Constants::count_scalars(const Module& module, const Type& type) const {
     const auto bounded = [](std::uint64_t n) { return std::min(n, kMaxScalars + 1); };
     switch (type.kind) {
         case TypeKind::boolean:
@@ -139,6 +143,7 @@ std::uint64_t Constants::scalars_of(const Module& module, Id id) const {
 Result<Constants> Constants::evaluate(const Module& module,
                                       std::span<const Specialization> specialization) {
     Constants table;
+    std::uint64_t total = 0;
     // First scalar of member `index` of a value of `type`, and the member's type.
     const auto member = [&](Id type,
                             std::uint32_t index) -> std::optional<std::pair<std::uint64_t, Id>> {
@@ -162,9 +167,10 @@ Result<Constants> Constants::evaluate(const Module& module,
             }
         }
         const std::uint64_t count = table.scalars_of(module, in.type);
-        if (count > kMaxScalars) {
-            return fail(fmt::format("constant {} has more than {} scalars", module.name(in.result),
-                                    kMaxScalars));
+        total += count;
+        if (total > kMaxScalars) {
+            return fail(fmt::format("with constant {} its constants have more than {} scalars",
+                                    module.name(in.result), kMaxScalars));
         }
         switch (in.op) {
             case spv::Op::OpConstantTrue: made.scalars = {1}; break;

@@ -24,8 +24,9 @@ struct Constant {
     bool undefined = false;  // OpUndef
 };
 
-// No type of a module that is run may have more scalars than this: a bound on memory.
-inline constexpr std::uint64_t kMaxScalars = 1u << 20;
+// No type of a module that is run, nor all its constants together, may have more scalars than this:
+// a bound on memory, as the simulator keeps 128 lanes of each.
+inline constexpr std::uint64_t kMaxScalars = 1u << 16;
 
 class Constants {
 public:
@@ -46,7 +47,12 @@ public:
     std::uint64_t scalars_of(const Module& module, Id type) const;
 
 private:
+    std::uint64_t count_scalars(const Module& module, const Type& type) const;
+
     std::unordered_map<Id, Constant> values_;
+    // By type: types that share parts would else be walked again and again. Lengths of arrays come
+    // before the arrays.
+    mutable std::unordered_map<Id, std::uint64_t> scalars_;
 };
 
 }  // namespace lanewise::spirv

@@ -4,6 +4,7 @@
 
 #include <spirv-tools/libspirv.h>
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -14,6 +15,10 @@ struct ContextDeleter {
     void operator()(spv_context_t* context) const { spvContextDestroy(context); }
 };
 using Context = std::unique_ptr<spv_context_t, ContextDeleter>;
+
+struct BinaryDeleter {
+    void operator()(spv_binary_t* binary) const { spvBinaryDestroy(binary); }
+};
 
 struct OptionsDeleter {
     void operator()(spv_validator_options_t* options) const { spvValidatorOptionsDestroy(options); }
@@ -45,6 +50,78 @@ std::size_t string_words(std::span<const std::uint32_t> words) {
             return i + 1;
     }
     return words.size();
+}
+
+// Names and file names come from outside and go into messages of one line.
+std::string readable(std::string text) {
+    constexpr std::size_t kMost = 256;
+    if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return text;
+}
+
+// The validator walks types as trees, so that a hundred structures, each of two of the one before,
+// would keep it busy for ever. Real modules have some thousand parts.
+constexpr std::uint64_t kMostTypeParts = 1u << 20;
+
+// Parts of all types together, each type written out: no more than kMostTypeParts + 1. Needs words
+// that are no valid module yet.
+std::uint64_t type_parts(std::span<const std::uint32_t> words, bool swapped) {
+    const auto word = [&](std::size_t i) { return swapped ? swap_bytes(words[i]) : words[i]; };
+    std::unordered_map<std::uint32_t, std::uint64_t> parts;
+    std::uint64_t sum = 0;
+    for (std::size_t at = 5; at < words.size();) {
+        const std::uint32_t count = word(at) >> 16;
+        if (count == 0 || count > words.size() - at) break;  // the validator says so
+        std::size_t first = count;  // operands that may be types: lengths and widths are none
+        std::size_t end = count;
+        switch (static_cast<spv::Op>(word(at) & 0xffff)) {
+            case spv::Op::OpTypeVector:
+            case spv::Op::OpTypeMatrix:
+            case spv::Op::OpTypeArray:
+            case spv::Op::OpTypeRuntimeArray:
+                first = 2;
+                end = 3;
+                break;
+            case spv::Op::OpTypeStruct:
+            case spv::Op::OpTypeFunction: first = 2; break;
+            case spv::Op::OpTypePointer: first = 3; break;
+            default: break;
+        }
+        if (first < count) {
+            std::uint64_t mine = 1;
+            for (std::size_t i = first; i < std::min<std::size_t>(end, count); ++i) {
+                const auto found = parts.find(word(at + i));
+                mine += found == parts.end() ? 1 : found->second;
+            }
+            sum += mine;
+            if (sum > kMostTypeParts) return kMostTypeParts + 1;
+            parts[word(at + 1)] = mine;
+        }
+        at += count;
+    }
+    return sum;
+}
+
+// Source languages newer than the validator, WGSL say, are refused by it, though they mean nothing
+// to what runs. The words with these called unknown; empty when there are none such.
+std::vector<std::uint32_t> with_known_languages(std::span<const std::uint32_t> words,
+                                                bool swapped) {
+    constexpr std::uint32_t kNewestKnown = static_cast<std::uint32_t>(spv::SourceLanguage::HLSL);
+    const auto word = [&](std::size_t i) { return swapped ? swap_bytes(words[i]) : words[i]; };
+    std::vector<std::uint32_t> changed;
+    for (std::size_t at = 5; at < words.size();) {
+        const std::uint32_t count = word(at) >> 16;
+        const auto op = static_cast<spv::Op>(word(at) & 0xffff);
+        if (count == 0 || count > words.size() - at || op == spv::Op::OpFunction) break;
+        if (op == spv::Op::OpSource && count > 1 && word(at + 1) > kNewestKnown) {
+            if (changed.empty()) changed.assign(words.begin(), words.end());
+            changed[at + 1] = 0;
+        }
+        at += count;
+    }
+    return changed;
 }
 
 // DebugLine and DebugSource of NonSemantic.Shader.DebugInfo.100.
@@ -134,13 +211,15 @@ struct Reader {
                     {operands[0], static_cast<spv::ExecutionMode>(operands[1]),
                      std::vector<std::uint32_t>(operands.begin() + 2, operands.end())});
                 break;
-            case spv::Op::OpString: module.strings[in.result] = literal_string(operands); break;
+            case spv::Op::OpString:
+                module.strings[in.result] = readable(literal_string(operands));
+                break;
             case spv::Op::OpName:
-                module.names[operands[0]] = literal_string(operands.subspan(1));
+                module.names[operands[0]] = readable(literal_string(operands.subspan(1)));
                 break;
             case spv::Op::OpMemberName:
                 module.member_names[{operands[0], operands[1]}] =
-                    literal_string(operands.subspan(2));
+                    readable(literal_string(operands.subspan(2)));
                 break;
             case spv::Op::OpDecorate:
             case spv::Op::OpDecorateId:
@@ -333,6 +412,10 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
         return fail(fmt::format("version {}.{} is not supported (1.0 to 1.6)",
                                 (version >> 16) & 0xff, (version >> 8) & 0xff));
     }
+    if (const auto changed = with_known_languages(words, swapped); !changed.empty())
+        return read(changed);
+    if (type_parts(words, swapped) > kMostTypeParts)
+        return fail(fmt::format("its types have more than {} parts", kMostTypeParts));
     const Context context(spvContextCreate(environment(version)));
     if (!context) return fail("SPIRV-Tools has no such environment");
     const std::unique_ptr<spv_validator_options_t, OptionsDeleter> options(
@@ -347,7 +430,7 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
     Diagnostic diagnostic(raw);
     if (result != SPV_SUCCESS) {
         const std::string text = diagnostic && diagnostic->error ? diagnostic->error : "unknown";
-        return fail(fmt::format("not valid: {}", text.substr(0, text.find('\n'))));
+        return fail(fmt::format("not valid: {}", readable(text.substr(0, text.find('\n')))));
     }
 
     Reader reader;
@@ -364,8 +447,9 @@ Result<Module> Module::read(std::span<const std::uint32_t> words) {
     diagnostic.reset(raw);
     if (!reader.error.empty()) return fail(reader.error);
     if (result != SPV_SUCCESS) {
-        return fail(fmt::format("cannot be read: {}",
-                                diagnostic && diagnostic->error ? diagnostic->error : "unknown"));
+        return fail(fmt::format("cannot be read: {}", diagnostic && diagnostic->error
+                                                          ? readable(diagnostic->error)
+                                                          : std::string("unknown")));
     }
     return std::move(reader.module);
 }
@@ -377,6 +461,44 @@ Result<Module> Module::read_bytes(std::span<const std::byte> bytes) {
     std::vector<std::uint32_t> words(bytes.size() / 4);
     if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
     return read(words);
+}
+
+Result<std::vector<std::uint32_t>> assemble(std::string_view text) {
+    // Dawn prints a line of its own before what the disassembler made.
+    if (const auto start = text.find("; SPIR-V"); start != std::string_view::npos)
+        text = text.substr(start);
+    spv_target_env target = SPV_ENV_UNIVERSAL_1_3;
+    constexpr std::string_view kVersion = "; Version: 1.";
+    if (const auto at = text.find(kVersion);
+        at != std::string_view::npos && at + kVersion.size() < text.size()) {
+        constexpr std::array kTargets{SPV_ENV_UNIVERSAL_1_0, SPV_ENV_UNIVERSAL_1_1,
+                                      SPV_ENV_UNIVERSAL_1_2, SPV_ENV_UNIVERSAL_1_3,
+                                      SPV_ENV_UNIVERSAL_1_4, SPV_ENV_UNIVERSAL_1_5,
+                                      SPV_ENV_UNIVERSAL_1_6};
+        const auto minor = static_cast<std::size_t>(text[at + kVersion.size()] - '0');
+        if (minor < kTargets.size()) target = kTargets[minor];
+    }
+    const Context context(spvContextCreate(target));
+    if (!context) return fail("SPIRV-Tools has no such environment");
+    spv_binary raw_binary = nullptr;
+    spv_diagnostic raw = nullptr;
+    const spv_result_t result = spvTextToBinaryWithOptions(
+        context.get(), text.data(), text.size(), SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS,
+        &raw_binary, &raw);
+    const std::unique_ptr<spv_binary_t, BinaryDeleter> binary(raw_binary);
+    const Diagnostic diagnostic(raw);
+    if (result != SPV_SUCCESS || !binary) {
+        if (!diagnostic || !diagnostic->error) return fail("cannot be assembled");
+        return fail(
+            fmt::format("line {}: {}", diagnostic->position.line + 1, readable(diagnostic->error)));
+    }
+    return std::vector<std::uint32_t>(binary->code, binary->code + binary->wordCount);
+}
+
+const Type& Module::type(Id id) const {
+    static const Type kNone;
+    const auto found = types.find(id);
+    return found == types.end() ? kNone : found->second;
 }
 
 const Decoration* Module::decoration(Id id, spv::Decoration kind) const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <spirv/unified1/spirv.hpp11>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -122,7 +123,8 @@ public:
     std::vector<Function> functions;
     std::unordered_map<Id, std::size_t> function_index;
 
-    const Type& type(Id id) const { return types.at(id); }
+    // One of kind `none` where no type has this id.
+    const Type& type(Id id) const;
     const Decoration* decoration(Id id, spv::Decoration kind) const;
     const Decoration* member_decoration(Id id, std::uint32_t member, spv::Decoration kind) const;
     bool has(spv::Capability capability) const;
@@ -135,6 +137,11 @@ private:
     friend struct Reader;
     std::vector<std::uint32_t> words_;  // what the instructions' operands point into
 };
+
+// The words of a module given as SPIR-V assembly; its version is that of its comment
+// "; Version: 1.5", else 1.3. What stands before a line "; SPIR-V" is left out. bad_argument with
+// the line and the assembler's words.
+Result<std::vector<std::uint32_t>> assemble(std::string_view text);
 
 // "OpIAdd"; "Op9999" for what SPIRV-Tools does not know.
 std::string op_name(spv::Op op);

@@ -1,11 +1,6 @@
 // libFuzzer target for the .npy reader: any bytes are either refused, or describe exactly the file
 // that they are.
-//
-//   clang++-14 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -DFMT_HEADER_ONLY
-//       -Iinclude -I. tests/fuzz/npy_fuzz.cpp cli/npy.cpp cli/files.cpp src/core/operators.cpp
-//   ./a.out -dict=tests/fuzz/npy.dict -max_len=400 -max_total_time=60 CORPUS
-//
-// tests/cli/make_npy.py writes seeds for CORPUS.
+// CONTRIBUTING.md says how it is built and run.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,0 +1,254 @@
+// Purpose: the whole scan in one pass, a tile to each workgroup.
+// Passes before: count_to_groups, where the count is in a buffer. After: none.
+// Inputs: input (0), elements in whole 32-bit words. Outputs: output (1), one result
+//   (item/result.glsl) for each item; not the input, which others may still read. Scratch (2):
+//   parameters where the count is in a buffer. State (3): kernels/tile/look_back.glsl.
+// Needs: subgroup form: basic, shuffle and ballot operations. With atomic64 in its name: shaderInt64,
+//   shaderBufferInt64Atomics.
+// Memory order: none but that of the relaxed atomics of the state, one word at a time. Tiles go by
+//   ticket, so that the tiles that a workgroup looks back at are those of workgroups that run or ran.
+// Tail: items that are not there are the identity (kernels/tile/scan_rows.glsl) and are not written.
+// Source: Merrill and Garland (kernels/tile/look_back.glsl); that missing tiles are summed again, and
+//   the sums ahead (kAhead), are our own.
+// What differs in WGSL: no 64-bit atomics, so values in halves; loops that workgroups leave together.
+//
+//     kAhead = 0   workgroup k:  sum tile k, publish it;         look back;  write tile k, publish
+//     kAhead = D   workgroup k:  sum tile k + D, publish it;     look back;  write tile k, publish
+//                  (of the first D tiles, workgroup k also sums and publishes tile k)
+//
+// With a distance the tiles looked back at have long been published, and the second read of a tile
+// finds it in the cache.
+#version 450
+
+// Prologue: a build or the assembler replaces these.
+#ifndef LW_ELEMENT_BITS
+#define LW_ELEMENT_BITS 32  // 8, 16, 32, 64
+#endif
+#ifndef LW_ACCUMULATOR_BITS
+#define LW_ACCUMULATOR_BITS 32  // 32, 64
+#endif
+#ifndef LW_ACCUMULATOR_FLOAT64
+#define LW_ACCUMULATOR_FLOAT64 0  // 1: 64-bit floating-point arithmetic
+#endif
+#ifndef LW_INDEX_BITS
+#define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
+#endif
+// LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
+// LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
+// LW_ATOMIC64: a flag beside each word of a value; else beside each half of one.
+// End of the prologue.
+
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_memory_scope_semantics : require
+#ifdef LW_FORM_SUBGROUP
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
+#ifdef LW_DEVICE_ADDRESS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
+#ifdef LW_ATOMIC64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_atomic_int64 : require
+#endif
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint kWorkgroupSize = 256u;  // a power of two
+layout(constant_id = 1) const uint kVectors = 4u;          // of a lane and tile; a power of two
+layout(constant_id = 2) const uint kOperator = 0u;         // item/names.glsl
+layout(constant_id = 3) const uint kElementKind = 0u;      // item/names.glsl
+// Constant 4, partials_offset, is for the other passes.
+layout(constant_id = 5) const uint kSubgroupSize = 0u;     // 0: read in the shader
+layout(constant_id = 6) const uint kFullSubgroups = 0u;    // 1: promised by the API
+layout(constant_id = 7) const uint kReverse = 0u;          // 1: from the last item to the first
+layout(constant_id = 8) const uint kExclusive = 0u;        // 1: without the item itself
+layout(constant_id = 9) const uint kHasInitial = 0u;       // 1: the initial value counts
+layout(constant_id = 10) const uint kInitialLow = 0u;      // as words of an accumulator
+layout(constant_id = 11) const uint kInitialHigh = 0u;
+layout(constant_id = 12) const uint kAhead = 0u;           // tiles; 0: look back at once
+layout(constant_id = 13) const uint kPatience = 4096u;     // looks at an empty tile
+layout(constant_id = 14) const uint kSilentTile = ~0u;     // of a test: publishes nothing
+layout(constant_id = 15) const uint kMostEpochs = 1023u;   // before the state is cleared
+layout(constant_id = 16) const uint kMostTiles = 1u;       // that the state has room for
+const uint kElementBits = LW_ELEMENT_BITS;
+#define kScanRows kVectors
+
+#define LW_BINDINGS 4
+#define LW_INPUT_BINDING 0
+#define LW_OUTPUT_BINDING 1
+#define LW_STATE_BINDING 3
+#define LW_SCRATCH
+#include "tile/memory.glsl"
+LW_BUFFER(scratch, 2, readonly)
+
+#ifdef LW_FORM_SUBGROUP
+#include "subgroup/ballot.glsl"
+#include "workgroup/scan_subgroup.glsl"
+#else
+#include "workgroup/scan_barrier.glsl"
+#endif
+#include "tile/look_back.glsl"
+#include "tile/scan_results.glsl"
+
+shared uvec2 sh_ticket;  // ticket, epoch
+shared uvec4 sh_look;    // tiles to go, whether one is missing; barrier form: ends of flags
+shared uint sh_arrivals;
+shared Accumulator sh_before;
+
+Accumulator workgroup_tile_sum(Share share, uint t, uint vlane, uint turn) {
+    ScanTile tile = scan_tile(share, t);
+    uvec4 vectors[kScanRows];
+    Accumulator sums[kScanRows];
+    load_tile(tile, vlane, vectors);
+    sum_rows(tile, vlane, vectors, sums);
+    return workgroup_scan(sums, vlane, turn);
+}
+
+// One look at a window of `width` tiles, the last of which is next - 1; lane `width` - 1 has that.
+// What lies before the first tile counts as a prefix of nothing.
+uint look_at_window(uint next, uint width, uint lane, uint epoch, out Accumulator a) {
+    uint behind = width - lane;
+    uint flag = look_at(max(next, behind) - behind, epoch, a);
+    a = accumulator_select(behind > next, accumulator_identity(), a);
+    return behind > next ? kFlagPrefix : flag;
+}
+
+// The ends (one past the last lane) of prefixes and of empty tiles in a window say from which lane on
+// all values count.
+uint window_start(uint prefix_end, uint empty_end) {
+    return prefix_end > empty_end ? prefix_end - 1u : empty_end;
+}
+
+#ifdef LW_FORM_SUBGROUP
+
+// The first subgroup looks back, in windows of its size, until all is known or a tile is missing;
+// gives whether one is: tile next - 1.
+bool subgroup_look_back(inout uint next, uint epoch, inout Accumulator before) {
+    uint size = subgroup_size();
+    uint lane = gl_SubgroupInvocationID;
+    uint looks = 0u;
+    while (next != 0u && looks < kPatience) {
+        Accumulator a;
+        uint flag = look_at_window(next, size, lane, epoch, a);
+        uint prefix_end = ballot_end(subgroupBallot(flag == kFlagPrefix));
+        uint empty_end = ballot_end(subgroupBallot(flag == kFlagEmpty));
+        uint start = window_start(prefix_end, empty_end);
+        a = accumulator_select(lane >= start, a, accumulator_identity());
+        before = combine(subgroup_scan(a, size), before);
+        looks = start == size ? looks + 1u : 0u;
+        next = prefix_end > empty_end ? 0u : next - (size - start);
+    }
+    return next != 0u;
+}
+
+#endif
+
+// The same with windows of the workgroup's size.
+bool workgroup_look_back_barrier(inout uint next, uint epoch, uint vlane,
+                                 inout Accumulator before, inout uint turn) {
+    uint looks = 0u;
+    while (next != 0u && looks < kPatience) {
+        Accumulator a;
+        uint flag = look_at_window(next, kWorkgroupSize, vlane, epoch, a);
+        if (vlane == 0u) sh_look = uvec4(0u);
+        barrier();
+        if (flag == kFlagPrefix) atomicMax(sh_look.z, vlane + 1u);
+        if (flag == kFlagEmpty) atomicMax(sh_look.w, vlane + 1u);
+        barrier();
+        uint prefix_end = sh_look.z;
+        uint empty_end = sh_look.w;
+        uint start = window_start(prefix_end, empty_end);
+        Accumulator values[kScanRows];
+        [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
+            values[row] = accumulator_identity();
+        }
+        values[0] = accumulator_select(vlane >= start, a, accumulator_identity());
+        before = combine(workgroup_scan_barrier(values, vlane, 1u), before);
+        looks = start == kWorkgroupSize ? looks + 1u : 0u;
+        next = prefix_end > empty_end ? 0u : next - (kWorkgroupSize - start);
+    }
+    return next != 0u;
+}
+
+// What the tiles before tile t combine to.
+Accumulator workgroup_look_back(Share share, uint t, uint epoch, uint vlane, inout uint turn) {
+    Accumulator before = accumulator_identity();
+    uint next = t;
+    while (next != 0u) {
+        bool missing = false;
+#ifdef LW_FORM_SUBGROUP
+        if (subgroups_are_full()) {
+            if (gl_SubgroupID == 0u) missing = subgroup_look_back(next, epoch, before);
+            if (vlane == 0u) {
+                sh_look = uvec4(next, missing ? 1u : 0u, 0u, 0u);
+                sh_before = before;
+            }
+            barrier();
+            next = sh_look.x;
+            missing = sh_look.y != 0u;
+            before = sh_before;
+            barrier();
+        } else
+#endif
+        {
+            missing = workgroup_look_back_barrier(next, epoch, vlane, before, turn);
+        }
+        if (missing) {
+            --next;
+            before = combine(workgroup_tile_sum(share, next, vlane, turn++), before);
+        }
+    }
+    return before;
+}
+
+// All lanes call it at the end, each use once. The workgroup that arrives last makes the state ready
+// for the next use: nobody reads it in this one any more.
+void workgroup_leave(uint epoch, uint groups, uint vlane) {
+    if (vlane == 0u) sh_arrivals = atomicAdd(LW_ARRIVALS, 1u);
+    barrier();
+    if (sh_arrivals == groups - 1u) {
+        bool again = epoch + 1u == kMostEpochs;
+        if (again) {
+            const uint words = 2u * kMostTiles * LW_ACCUMULATOR_WORDS;
+            for (uint i = vlane; i < words; i += kWorkgroupSize) {
+                store_relaxed(kStateHeaderWords + i, 0u);
+            }
+        }
+        if (vlane == 0u) {
+            store_relaxed(0u, 0u);
+            store_relaxed(1u, 0u);
+            store_relaxed(2u, again ? 0u : epoch + 1u);
+        }
+    }
+}
+
+void main() {
+    uint vlane = lane_number();
+    Share share = read_share();
+    if (vlane == 0u) sh_ticket = uvec2(atomicAdd(LW_TICKET, 1u), load_relaxed(2u));
+    barrier();
+    uint t = sh_ticket.x;
+    uint epoch = sh_ticket.y;
+    uint turn = 0u;
+    if (t < share.tiles) {
+        ScanTile tile = scan_tile(share, t);
+        uvec4 vectors[kScanRows];
+        load_tile(tile, vlane, vectors);
+        if (kAhead != 0u && t + kAhead < share.tiles) {
+            Accumulator sum = workgroup_tile_sum(share, t + kAhead, vlane, turn++);
+            if (vlane == 0u) publish(t + kAhead, epoch, kFlagSum, sum);
+        }
+        Accumulator values[kScanRows];
+        sum_rows(tile, vlane, vectors, values);
+        Accumulator total = workgroup_scan(values, vlane, turn++);
+        bool publishes = kAhead == 0u || t < kAhead;
+        if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);
+        Accumulator before = workgroup_look_back(share, t, epoch, vlane, turn);
+        if (vlane == 0u) publish(t, epoch, kFlagPrefix, combine(before, total));
+        store_tile(tile, vlane, vectors, values, with_initial(before));
+    }
+    workgroup_leave(epoch, share.groups, vlane);
+}
