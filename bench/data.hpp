@@ -9,7 +9,7 @@
 
 namespace lanewise::bench {
 
-// bench/peers/cub_reduce.cu has the same hash.
+// bench/peers/cub_timing.cuh has the same hash.
 constexpr std::uint32_t hashed(std::uint32_t index) {
     std::uint32_t x = index * 2654435761u;
     x ^= x >> 15;

@@ -208,9 +208,52 @@ Result<Timing> Session::time(const Recorder& record, std::uint64_t count) {
 }
 
 std::span<const Primitive* const> primitives() {
-    static constexpr const Primitive* kAll[] = {&reduce_primitive};
+    static constexpr const Primitive* kAll[] = {&reduce_primitive, &scan_primitive};
     return kAll;
 }
+
+namespace {
+
+// Fills in the row.
+Result<void> measure_row(Session& session, Workload& workload, const Section& section, Row& row) {
+    auto prepared = workload.prepare(row.count, row.tier, row.strategy);
+    if (!prepared) {
+        // This device, this size, this strategy: the others may still work.
+        const ErrorCode code = prepared.error().code;
+        const bool ends = code == ErrorCode::device_lost ||
+                          (code == ErrorCode::bad_argument && row.strategy.empty());
+        if (ends) return tl::unexpected(prepared.error());
+        row.note = prepared.error().message;
+        return {};
+    }
+    row.bytes = row.count * section.item_bytes;
+    row.plan = prepared->plan;
+    if (const auto done = prepared->poison(); !done) return done;
+    if (const auto done = session.owned().run(prepared->record); !done) return done;
+    std::string why;
+    auto right = prepared->check(why);
+    if (!right) return tl::unexpected(right.error());
+    if (!*right) {
+        row.wrong = true;
+        row.note = fmt::format("wrong at {}: {}", row.count, why);
+        return {};
+    }
+    auto timing = session.time(prepared->record, row.count);
+    if (!timing) return tl::unexpected(timing.error());
+    // Timed uses must have been right ones, too.
+    right = prepared->check(why);
+    if (!right) return tl::unexpected(right.error());
+    if (*right) {
+        row.timing = *timing;
+    } else {
+        row.wrong = true;
+        row.note = fmt::format("wrong at {} after {} uses: {}", row.count,
+                               timing->uses * timing->submits, why);
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<Section> measure(Session& session, const Primitive& primitive, const Request& request,
                         const Show& show) {
@@ -220,61 +263,33 @@ Result<Section> measure(Session& session, const Primitive& primitive, const Requ
     section.primitive = primitive.name;
     section.op = to_text(request.op);
     section.element = to_text(request.element);
-    section.accumulator = (*workload)->accumulator();
-    section.element_bytes = size_of(request.element);
+    (*workload)->describe(section);
 
     std::vector<std::uint64_t> bytes;
-    for (const std::uint64_t count : request.sizes) bytes.push_back(count * section.element_bytes);
+    for (const std::uint64_t count : request.sizes) bytes.push_back(limit_bytes(section, count));
     auto limits = measure_limits(session, bytes, show);
     if (!limits) return tl::unexpected(limits.error());
     section.limits = std::move(*limits);
 
+    std::vector<std::string> strategies{""};
+    if (request.strategies) {
+        strategies.insert(strategies.end(), primitive.strategies.begin(),
+                          primitive.strategies.end());
+    }
     for (const std::uint64_t count : request.sizes) {
-        for (const auto& tier : request.tiers) {
-            show(fmt::format("{} of {} {}, {}", primitive.name, count_to_text(count),
-                             section.element, tier ? to_text(*tier) : "planner's choice"));
-            Row row;
-            row.count = count;
-            row.tier = tier;
-            auto prepared = (*workload)->prepare(count, tier);
-            if (!prepared) {
-                // This device, this size: the others may still work.
-                const ErrorCode code = prepared.error().code;
-                if (code == ErrorCode::device_lost || code == ErrorCode::bad_argument) {
-                    return tl::unexpected(prepared.error());
-                }
-                row.note = prepared.error().message;
+        for (const std::string& strategy : strategies) {
+            for (const auto& tier : request.tiers) {
+                show(fmt::format("{} of {} {}, {}{}{}", primitive.name, count_to_text(count),
+                                 section.element, strategy, strategy.empty() ? "" : ", ",
+                                 tier ? to_text(*tier) : "planner's choice"));
+                Row row;
+                row.count = count;
+                row.strategy = strategy;
+                row.tier = tier;
+                const auto done = measure_row(session, **workload, section, row);
+                if (!done) return tl::unexpected(done.error());
                 section.rows.push_back(std::move(row));
-                continue;
             }
-            row.bytes = prepared->bytes;
-            row.plan = prepared->plan;
-            if (const auto done = prepared->poison(); !done) return tl::unexpected(done.error());
-            if (const auto done = session.owned().run(prepared->record); !done) {
-                return tl::unexpected(done.error());
-            }
-            std::string why;
-            auto right = prepared->check(why);
-            if (!right) return tl::unexpected(right.error());
-            if (!*right) {
-                row.wrong = true;
-                row.note = fmt::format("wrong at {}: {}", count, why);
-                section.rows.push_back(std::move(row));
-                continue;
-            }
-            auto timing = session.time(prepared->record, count);
-            if (!timing) return tl::unexpected(timing.error());
-            // Timed uses must have been right ones, too.
-            right = prepared->check(why);
-            if (!right) return tl::unexpected(right.error());
-            if (*right) {
-                row.timing = *timing;
-            } else {
-                row.wrong = true;
-                row.note = fmt::format("wrong at {} after {} uses: {}", count,
-                                       timing->uses * timing->submits, why);
-            }
-            section.rows.push_back(std::move(row));
         }
     }
     return section;

@@ -14,6 +14,7 @@
 
 #include "bench/report.hpp"
 #include "lanewise/gpu.hpp"
+#include "lanewise/scan.hpp"
 #include "lanewise/vulkan.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
 
@@ -50,12 +51,13 @@ struct Request {
     Operator op = Operator::sum;
     std::optional<Scalar> accumulator;
     Determinism determinism = Determinism::run_to_run;
+    ScanKind kind = ScanKind::exclusive;
+    bool strategies = false;  // also each strategy of a primitive, with all else as planned
 };
 
 // A primitive at one size and tier, ready to run.
 struct Case {
     Plan plan;
-    std::uint64_t bytes = 0;  // that the algorithm has to move, at least
     Session::Recorder record;
     // Whether the output, as the last run left it, is right; if not, `why` says what was expected.
     std::function<Result<bool>(std::string& why)> check;
@@ -67,17 +69,22 @@ struct Case {
 class Workload {
 public:
     virtual ~Workload() = default;
-    virtual std::string accumulator() const = 0;
-    virtual Result<Case> prepare(std::uint64_t count, std::optional<Tier> tier) = 0;
+    // Fills in what the request left open: kind, accumulator, item_bytes, limit.
+    virtual void describe(Section& section) const = 0;
+    // An empty strategy: the planner's choice.
+    virtual Result<Case> prepare(std::uint64_t count, std::optional<Tier> tier,
+                                 const std::string& strategy) = 0;
 };
 
 struct Primitive {
     const char* name;
     Result<std::unique_ptr<Workload>> (*open)(Session& session, const Request& request);
+    std::vector<std::string> strategies;
 };
 
 // Each is defined in its primitive's folder, <name>_bench.cpp.
 extern const Primitive reduce_primitive;
+extern const Primitive scan_primitive;
 std::span<const Primitive* const> primitives();
 
 // A plan, which no planner makes, for a kernel of bench_kernels.txt: one pass from input to output.

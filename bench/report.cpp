@@ -12,26 +12,44 @@
 namespace lanewise::bench {
 namespace {
 
-const Row* find_row(const Section& section, std::uint64_t count, std::optional<Tier> tier) {
-    for (const Row& row : section.rows) {
-        if (row.count == count && row.tier == tier) return &row;
+// The rows of a line: one size with one strategy.
+struct Line {
+    const Section& section;
+    std::uint64_t count;
+    std::string strategy;
+
+    bool has(const Row& row) const { return row.count == count && row.strategy == strategy; }
+};
+
+const Row* find_row(const Line& line, std::optional<Tier> tier) {
+    for (const Row& row : line.section.rows) {
+        if (line.has(row) && row.tier == tier) return &row;
     }
     return nullptr;
 }
 
 const LimitRow* find_limit(const Section& section, std::uint64_t count) {
-    const std::uint64_t bytes = whole_words(count * section.element_bytes);
+    const std::uint64_t bytes = limit_bytes(section, count);
     for (const LimitRow& row : section.limits) {
         if (row.bytes == bytes) return &row;
     }
     return nullptr;
 }
 
+// How much of the section's limit a row reaches.
+std::optional<double> share_of_limit(const Section& section, const Row& row,
+                                     const LimitRow* limits) {
+    if (limits == nullptr || !row.timing) return std::nullopt;
+    const auto& limit = section.limit == Limit::copy ? limits->copy : limits->read;
+    if (!limit) return std::nullopt;
+    return limit->nanoseconds / row.timing->nanoseconds;
+}
+
 std::optional<double> find_peer(const Report& report, const Section& section, std::uint64_t count) {
     if (!report.peer) return std::nullopt;
     for (const PeerRow& row : report.peer->rows) {
-        if (row.primitive == section.primitive && row.op == section.op &&
-            row.element == section.element && row.count == count) {
+        if (row.primitive == section.primitive && row.kind == section.kind &&
+            row.op == section.op && row.element == section.element && row.count == count) {
             return row.nanoseconds;
         }
     }
@@ -39,20 +57,20 @@ std::optional<double> find_peer(const Report& report, const Section& section, st
 }
 
 // The fastest of the two, by time.
-std::optional<double> best_subgroup(const Section& section, std::uint64_t count) {
+std::optional<double> best_subgroup(const Line& line) {
     std::optional<double> best;
     for (const Tier tier : {Tier::portable, Tier::pinned}) {
-        const Row* row = find_row(section, count, tier);
+        const Row* row = find_row(line, tier);
         if (row == nullptr || !row->timing) continue;
         best = std::min(best.value_or(row->timing->nanoseconds), row->timing->nanoseconds);
     }
     return best;
 }
 
-std::optional<double> best_of_all(const Section& section, std::uint64_t count) {
+std::optional<double> best_of_all(const Line& line) {
     std::optional<double> best;
-    for (const Row& row : section.rows) {
-        if (row.count != count || !row.timing) continue;
+    for (const Row& row : line.section.rows) {
+        if (!line.has(row) || !row.timing) continue;
         best = std::min(best.value_or(row.timing->nanoseconds), row.timing->nanoseconds);
     }
     return best;
@@ -78,16 +96,15 @@ std::string ratio_cell(const std::optional<double>& numerator,
     return fmt::format("{:.{}f}x", ratio, ratio < 0.1 ? 4 : 2);
 }
 
-// Time, rate, share of the read limit.
-std::string row_cells(const Row* row, const LimitRow* limit) {
+// Time, rate, share of the limit.
+std::string row_cells(const Section& section, const Row* row, const LimitRow* limit) {
     std::string time = "-", speed = "-", share = "-";
     if (row != nullptr && row->wrong) time = "WRONG";
     if (row != nullptr && row->timing) {
         time = microseconds(row->timing->nanoseconds);
         speed = rate(gigabytes_per_second(row->bytes, *row->timing));
-        if (limit != nullptr && limit->read) {
-            share =
-                fmt::format("{:.0f}%", 100.0 * limit->read->nanoseconds / row->timing->nanoseconds);
+        if (const auto part = share_of_limit(section, *row, limit)) {
+            share = fmt::format("{:.0f}%", 100.0 * *part);
         }
     }
     return fmt::format("{:>11}{:>7}{:>6}", time, speed, share);
@@ -101,17 +118,34 @@ std::vector<std::optional<Tier>> tiers_of(const Section& section) {
     return tiers;
 }
 
+std::vector<Line> lines_of(const Section& section) {
+    std::vector<Line> lines;
+    for (const Row& row : section.rows) {
+        if (lines.empty() || !lines.back().has(row)) {
+            lines.push_back({section, row.count, row.strategy});
+        }
+    }
+    return lines;
+}
+
+std::string label_of(const Line& line) {
+    return line.strategy.empty() ? count_to_text(line.count) : line.strategy;
+}
+
 std::string section_table(const Report& report, const Section& section) {
     const auto tiers = tiers_of(section);
+    const auto lines = lines_of(section);
     const bool with_ratio = tiers.size() > 1;
-    std::string text =
-        fmt::format("{}: {} of {} into {}; times in us, rates in GB/s\n", section.primitive,
-                    section.op, section.element, section.accumulator);
-    std::string first = fmt::format("{:>10}{:>16}", "", "limits");
-    std::string second = fmt::format("{:>10}{:>8}{:>8}", "n", "read", "copy");
+    std::size_t width = 10;
+    for (const Line& line : lines) width = std::max(width, label_of(line).size() + 2);
+    std::string text = fmt::format("{}: {}{}{} of {} into {}; times in us, rates in GB/s\n",
+                                   section.primitive, section.kind, section.kind.empty() ? "" : " ",
+                                   section.op, section.element, section.accumulator);
+    std::string first = fmt::format("{:>{}}{:>16}", "", width, "limits");
+    std::string second = fmt::format("{:>{}}{:>8}{:>8}", "n", width, "read", "copy");
     for (const auto& tier : tiers) {
         first += fmt::format("{:>24}", tier ? to_text(*tier) : "planner's choice");
-        second += fmt::format("{:>11}{:>7}{:>6}", "time", "rate", "read");
+        second += fmt::format("{:>11}{:>7}{:>6}", "time", "rate", to_text(section.limit));
     }
     if (with_ratio) {
         first += fmt::format("{:>10}", "subgroup");
@@ -127,13 +161,13 @@ std::string section_table(const Report& report, const Section& section) {
     auto add_note = [&notes](const std::string& note) {
         if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     };
-    std::optional<std::uint64_t> last;
-    for (const Row& any : section.rows) {
-        if (last == any.count) continue;
-        last = any.count;
-        const LimitRow* limit = find_limit(section, any.count);
-        text += fmt::format("{:>10}", count_to_text(any.count));
-        if (limit != nullptr) {
+    for (const Line& line : lines) {
+        const bool is_main = line.strategy.empty();  // limits and peer stand there once
+        const LimitRow* limit = find_limit(section, line.count);
+        text += fmt::format("{:>{}}", label_of(line), width);
+        if (!is_main) {
+            text += fmt::format("{:>16}", "");
+        } else if (limit != nullptr) {
             text += fmt::format("{:>8}{:>8}", limit_cell(limit->bytes, limit->read),
                                 limit_cell(2 * limit->bytes, limit->copy));
             add_note(limit->note);
@@ -141,29 +175,31 @@ std::string section_table(const Report& report, const Section& section) {
             text += fmt::format("{:>8}{:>8}", "-", "-");
         }
         for (const auto& tier : tiers) {
-            const Row* row = find_row(section, any.count, tier);
-            text += row_cells(row, limit);
+            const Row* row = find_row(line, tier);
+            text += row_cells(section, row, limit);
             if (row != nullptr && !row->note.empty()) {
-                add_note(
-                    fmt::format("{}: {}", tier ? to_text(*tier) : "planner's choice", row->note));
+                add_note(fmt::format("{}{}{}: {}", line.strategy, is_main ? "" : ", ",
+                                     tier ? to_text(*tier) : "planner's choice", row->note));
             }
         }
         if (with_ratio) {
-            const Row* barrier = find_row(section, any.count, Tier::barrier);
+            const Row* barrier = find_row(line, Tier::barrier);
             std::optional<double> slow;
             if (barrier != nullptr && barrier->timing) slow = barrier->timing->nanoseconds;
-            text += fmt::format("{:>10}", ratio_cell(slow, best_subgroup(section, any.count)));
+            text += fmt::format("{:>10}", ratio_cell(slow, best_subgroup(line)));
         }
         if (report.peer) {
-            const auto peer = find_peer(report, section, any.count);
-            text += fmt::format("{:>11}{:>10}", peer ? microseconds(*peer) : "-",
-                                ratio_cell(peer, best_of_all(section, any.count)));
+            const auto peer = find_peer(report, section, line.count);
+            text += fmt::format("{:>11}{:>10}",
+                                is_main ? (peer ? microseconds(*peer) : "-") : std::string(),
+                                ratio_cell(peer, best_of_all(line)));
         }
         text += '\n';
     }
-    text +=
-        "read: share of the read limit at that size; above 100% where launches cost more than the "
-        "data does.\n";
+    text += fmt::format(
+        "{0}: share of the {0} limit at that size; above 100% where launches cost more than the "
+        "data does.\n",
+        to_text(section.limit));
     if (with_ratio)
         text += "subgroup:barrier: how many times faster the better subgroup tier is.\n";
     if (report.peer) text += ":ours above 1: our best is faster.\n";
@@ -178,6 +214,13 @@ double gigabytes_per_second(std::uint64_t bytes, const Timing& timing) {
 }
 
 std::uint64_t whole_words(std::uint64_t bytes) { return bytes / 4 * 4; }
+
+const char* to_text(Limit limit) { return limit == Limit::copy ? "copy" : "read"; }
+
+std::uint64_t limit_bytes(const Section& section, std::uint64_t count) {
+    const std::uint64_t bytes = count * section.item_bytes;
+    return whole_words(section.limit == Limit::copy ? bytes / 2 : bytes);
+}
 
 bool Report::any_timing() const {
     return std::ranges::any_of(sections, [](const Section& section) {
@@ -246,10 +289,11 @@ std::string to_json(const Report& report) {
     if (report.peer) json["peer"] = report.peer->name;
     json["sections"] = Json::array();
     for (const Section& section : report.sections) {
-        Json one{{"primitive", section.primitive},
-                 {"op", section.op},
-                 {"element", section.element},
-                 {"accumulator", section.accumulator}};
+        Json one{{"primitive", section.primitive}};
+        if (!section.kind.empty()) one["kind"] = section.kind;
+        one["op"] = section.op;
+        one["element"] = section.element;
+        one["accumulator"] = section.accumulator;
         one["limits"] = Json::array();
         for (const LimitRow& limit : section.limits) {
             Json row{{"bytes", limit.bytes}};
@@ -271,6 +315,7 @@ std::string to_json(const Report& report) {
             Json item{{"count", row.count},
                       {"bytes", row.bytes},
                       {"asked_tier", row.tier ? to_text(*row.tier) : "auto"}};
+            if (!row.strategy.empty()) item["asked_strategy"] = row.strategy;
             if (row.plan) {
                 item["tier"] = to_text(row.plan->tier);
                 item["reason"] = row.plan->reason;
@@ -285,10 +330,9 @@ std::string to_json(const Report& report) {
             if (row.timing) {
                 item.update(to_json(*row.timing));
                 item["gigabytes_per_second"] = gigabytes_per_second(row.bytes, *row.timing);
-                const LimitRow* limit = find_limit(section, row.count);
-                if (limit != nullptr && limit->read) {
-                    item["share_of_read_limit"] =
-                        limit->read->nanoseconds / row.timing->nanoseconds;
+                if (const auto share =
+                        share_of_limit(section, row, find_limit(section, row.count))) {
+                    item[fmt::format("share_of_{}_limit", to_text(section.limit))] = *share;
                 }
             }
             item["verified"] = row.timing.has_value();
@@ -324,6 +368,10 @@ Result<Peer> peer_from_json(std::string_view text) {
                 return bad(fmt::format("a row's '{}' is not a string", key));
             }
             *target = item[key].get<std::string>();
+        }
+        if (item.contains("kind")) {
+            if (!item["kind"].is_string()) return bad("a row's 'kind' is not a string");
+            row.kind = item["kind"].get<std::string>();
         }
         if (!item.contains("count") || !item["count"].is_number_unsigned()) {
             return bad("a row's 'count' is not a number of items");

@@ -46,6 +46,7 @@ struct LimitRow {
 struct Row {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;   // that the algorithm has to move, at least
+    std::string strategy;      // asked for; empty: the planner's choice
     std::optional<Tier> tier;  // asked for; none: the planner's choice
     std::optional<Plan> plan;
     std::optional<Timing> timing;  // only of verified results
@@ -53,19 +54,29 @@ struct Row {
     std::string note;  // why there is no timing
 };
 
+// What bounds an algorithm at best: copying where it writes as well as it reads.
+enum class Limit : std::uint8_t { read, copy };
+const char* to_text(Limit limit);
+
 // One primitive with one set of types.
 struct Section {
     std::string primitive;
+    std::string kind;  // "exclusive", of a scan
     std::string op;
     std::string element;
     std::string accumulator;
-    std::uint32_t element_bytes = 4;
+    std::uint32_t item_bytes = 4;  // that the algorithm has to move for an item, at least
+    Limit limit = Limit::read;
     std::vector<LimitRow> limits;  // one for each size
-    std::vector<Row> rows;         // sizes in order, tiers within a size
+    std::vector<Row> rows;         // sizes in order, strategies within a size, tiers within these
 };
+
+// Bytes of the input at which the limit moves as much as the algorithm does for `count` items.
+std::uint64_t limit_bytes(const Section& section, std::uint64_t count);
 
 struct PeerRow {
     std::string primitive;
+    std::string kind;
     std::string op;
     std::string element;
     std::uint64_t count = 0;

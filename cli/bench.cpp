@@ -9,7 +9,7 @@
 #include "bench/report.hpp"
 #include "bench/textbook.hpp"
 #include "cli/files.hpp"
-#include "cli/output.hpp"
+#include "cli/operation.hpp"
 
 namespace lanewise::cli {
 namespace {
@@ -18,9 +18,9 @@ struct BenchOptions : CommonOptions {
     std::vector<std::string> primitives;
     std::string sizes;
     std::string element = "u32";
-    std::string op = "sum";
-    std::string accumulator;
-    std::string determinism = to_text(Determinism::run_to_run);
+    OperationOptions operation;
+    bool inclusive = false;
+    bool strategies = false;
     std::string json_file;
     std::string report_folder;
     std::string peer_file;
@@ -162,11 +162,9 @@ Status run_bench(const BenchOptions& options) {
                                                       : options.sizes);
     request.tiers = tiers_of(options);
     request.element = *scalar_from_text(options.element);
-    request.op = *operator_from_text(options.op);
-    if (!options.accumulator.empty()) request.accumulator = scalar_from_text(options.accumulator);
-    if (options.determinism == to_text(Determinism::unordered)) {
-        request.determinism = Determinism::unordered;
-    }
+    options.operation.set(request);
+    request.kind = options.inclusive ? ScanKind::inclusive : ScanKind::exclusive;
+    request.strategies = options.strategies;
     Progress progress(options.quiet);
     if (options.textbook) {
         if (request.sizes.back() == 0)
@@ -191,10 +189,10 @@ Status run_bench(const BenchOptions& options) {
     if (report.all_right() && !report.any_timing()) {
         return fail(Status::usage, report.sections.front().rows.front().note);
     }
-    const Status status = publish(
-        options, report.machine,
-        fmt::format("{}_{}_{}", fmt::join(options.primitives, "-"), options.op, options.element),
-        to_table(report), to_json(report));
+    const Status status = publish(options, report.machine,
+                                  fmt::format("{}_{}_{}", fmt::join(options.primitives, "-"),
+                                              options.operation.op, options.element),
+                                  to_table(report), to_json(report));
     if (!report.all_right()) return fail(Status::failed, "a result was wrong; its row says which");
     return status;
 }
@@ -222,14 +220,11 @@ void add_bench(CLI::App& app, Action& action) {
     verb->add_option("--type", options->element, "type of the elements")
         ->check(one_of(scalar_words()))
         ->capture_default_str();
-    verb->add_option("--op", options->op, "operator")
-        ->check(one_of(operator_words()))
-        ->capture_default_str();
-    verb->add_option("--accumulate", options->accumulator, "type in which to add up")
-        ->check(one_of(scalar_words()));
-    verb->add_option("--determinism", options->determinism, "run_to_run or unordered")
-        ->check(one_of({to_text(Determinism::run_to_run), to_text(Determinism::unordered)}))
-        ->capture_default_str();
+    add_operation_options(*verb, options->operation);
+    verb->add_flag("--inclusive", options->inclusive,
+                   "scan: each output with its own item (default: without)");
+    verb->add_flag("--strategies", options->strategies,
+                   "also each strategy of a primitive, in lines of its own");
     CLI::Option* textbook = verb->add_flag(
         "--textbook", options->textbook,
         "instead: a tree of barriers against a subgroup sum, workgroups of 256 (at the largest of "

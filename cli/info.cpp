@@ -6,6 +6,7 @@
 
 #include "cli/output.hpp"
 #include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
 
 namespace lanewise::cli {
 namespace {
@@ -27,24 +28,30 @@ struct PrimitiveAnswer {
     std::vector<TierAnswer> tiers;
 };
 
-// A representative request of each primitive, planned freely and with every tier forced.
-std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
+// A representative request, planned freely and with every tier forced.
+template <class Desc>
+PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
+                            Result<Plan> (*plan_primitive)(const Caps&, const Desc&)) {
     PrimitiveAnswer answer;
-    answer.primitive = "reduce";
-    ReduceDesc desc;
+    answer.primitive = primitive;
+    Desc desc;
     desc.max_count = std::uint64_t{1} << 20;
-    if (const auto plan = plan_reduce(caps, desc)) {
+    if (const auto plan = plan_primitive(caps, desc)) {
         answer.chosen = *plan;
     } else {
         answer.failure = plan.error().message;
     }
     for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
         desc.tier = tier;
-        const auto plan = plan_reduce(caps, desc);
+        const auto plan = plan_primitive(caps, desc);
         answer.tiers.push_back(
             {tier, plan.has_value(), plan ? plan->reason : plan.error().message});
     }
-    return {answer};
+    return answer;
+}
+
+std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
+    return {ask_planner(caps, "reduce", plan_reduce), ask_planner(caps, "scan", plan_scan)};
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }

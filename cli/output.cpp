@@ -45,6 +45,24 @@ double half_to_double(std::uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
+// The whole text as a number; none where it is no number or out of the type's range.
+template <class T>
+std::optional<T> number_from_text(std::string_view text) {
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return value;
+}
+
+// The bits of T, which is as wide as Bits.
+template <class T, class Bits>
+std::optional<std::uint64_t> number_bits(std::string_view text) {
+    const auto value = number_from_text<T>(text);
+    if (!value) return std::nullopt;
+    return std::bit_cast<Bits>(*value);
+}
+
 std::string float_text(auto value) {
     if (std::isnan(value)) return "nan";  // fmt would show its sign
     return fmt::format("{}", value);
@@ -197,13 +215,10 @@ const std::vector<std::string>& operator_words() {
 std::optional<std::uint64_t> parse_count(std::string_view text) {
     const bool power = text.starts_with("2^");
     if (power) text.remove_prefix(2);
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || text.empty()) return std::nullopt;
-    if (!power) return value;
-    if (value > 63) return std::nullopt;
-    return std::uint64_t{1} << value;
+    const auto value = number_from_text<std::uint64_t>(text);
+    if (!value || !power) return value;
+    if (*value > 63) return std::nullopt;
+    return std::uint64_t{1} << *value;
 }
 
 std::string scalar_to_text(Scalar scalar, std::span<const std::byte> bytes) {
@@ -232,6 +247,23 @@ Json scalar_to_json(Scalar scalar, std::span<const std::byte> bytes) {
     // The text, not the value: the shortest text of a 32-bit float is longer as a 64-bit one.
     Json value = Json::parse(text, nullptr, false);
     return value.is_discarded() ? Json(text) : value;
+}
+
+std::optional<std::uint64_t> bits_from_text(Scalar scalar, std::string_view text) {
+    switch (scalar) {
+        case Scalar::u8: return number_bits<std::uint8_t, std::uint8_t>(text);
+        case Scalar::i8: return number_bits<std::int8_t, std::uint8_t>(text);
+        case Scalar::u16: return number_bits<std::uint16_t, std::uint16_t>(text);
+        case Scalar::i16: return number_bits<std::int16_t, std::uint16_t>(text);
+        case Scalar::f16: break;
+        case Scalar::u32: return number_bits<std::uint32_t, std::uint32_t>(text);
+        case Scalar::i32: return number_bits<std::int32_t, std::uint32_t>(text);
+        case Scalar::f32: return number_bits<float, std::uint32_t>(text);
+        case Scalar::u64: return number_bits<std::uint64_t, std::uint64_t>(text);
+        case Scalar::i64: return number_bits<std::int64_t, std::uint64_t>(text);
+        case Scalar::f64: return number_bits<double, std::uint64_t>(text);
+    }
+    return std::nullopt;
 }
 
 }  // namespace lanewise::cli

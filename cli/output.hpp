@@ -86,11 +86,15 @@ std::optional<std::uint64_t> parse_count(std::string_view text);
 std::string scalar_to_text(Scalar scalar, std::span<const std::byte> bytes);
 // The same as a JSON number; NaN and infinities, which JSON does not have, as that text.
 Json scalar_to_json(Scalar scalar, std::span<const std::byte> bytes);
+// The other way: the value's bits, low ones first; none where the text is no value of the type.
+// Floats are rounded to the nearest. Not for f16.
+std::optional<std::uint64_t> bits_from_text(Scalar scalar, std::string_view text);
 
 // Each adds a verb; parsing it leaves its action in `action`.
 using Action = std::function<Status()>;
 void add_info(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
+void add_scan(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);  // with the simulator only

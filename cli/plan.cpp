@@ -4,9 +4,10 @@
 #include <memory>
 
 #include "cli/files.hpp"
-#include "cli/output.hpp"
+#include "cli/operation.hpp"
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
 #include "src/core/kernel_catalogue.hpp"
 
 namespace lanewise::cli {
@@ -15,10 +16,8 @@ namespace {
 struct PlanOptions : CommonOptions {
     std::string caps_file;
     std::string element = "u32";
-    std::string op = "sum";
+    OperationOptions operation;
     std::string count = "2^24";
-    std::string accumulator;
-    std::string determinism = to_text(Determinism::run_to_run);
     std::string addressing;
     std::string emit;
     std::string output;
@@ -42,20 +41,31 @@ Result<Caps> caps_of(const PlanOptions& options) {
     return caps;
 }
 
-Result<Plan> plan_of(const Caps& caps, const PlanOptions& options) {
-    ReduceDesc desc;
+struct ScanPlanOptions : PlanOptions {
+    ScanOptions scan;
+};
+
+template <class Desc>
+Desc desc_of(const PlanOptions& options) {
+    Desc desc;
     desc.element = *scalar_from_text(options.element);
-    desc.op = *operator_from_text(options.op);
+    options.operation.set(desc);
     desc.max_count = *parse_count(options.count);
-    if (!options.accumulator.empty()) desc.accumulator = scalar_from_text(options.accumulator);
-    if (options.determinism == to_text(Determinism::unordered)) {
-        desc.determinism = Determinism::unordered;
-    }
     desc.tier = options.forced_tier();
     for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
         if (options.addressing == to_text(addressing)) desc.addressing = addressing;
     }
-    return plan_reduce(caps, desc);
+    return desc;
+}
+
+Result<Plan> plan_of(const Caps& caps, const PlanOptions& options) {
+    return plan_reduce(caps, desc_of<ReduceDesc>(options));
+}
+
+Result<Plan> plan_of(const Caps& caps, const ScanPlanOptions& options) {
+    auto desc = desc_of<ScanDesc>(options);
+    if (const auto done = options.scan.set(desc, caps); !done) return tl::unexpected(done.error());
+    return plan_scan(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -93,7 +103,8 @@ Status emit_spirv(const Caps& caps, const Plan& plan, const PlanOptions& options
     return Status::good;
 }
 
-Status run_plan(const PlanOptions& options) {
+template <class Options>
+Status run_plan(const Options& options) {
     if (options.emit.empty() != options.output.empty()) {
         return fail(Status::usage,
                     "--emit and -o go together: give both, or none to print the plan");
@@ -114,12 +125,47 @@ Status run_plan(const PlanOptions& options) {
     return Status::good;
 }
 
+// The options that all primitives have, and what runs.
+template <class Options>
+CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
+                        const std::shared_ptr<Options>& options, Action& action) {
+    CLI::App* primitive = verb.add_subcommand(name, help);
+    CLI::Option* caps = primitive->add_option(
+        "--caps", options->caps_file,
+        "plan for the device that this file describes (`lanewise info --caps-json` writes one)");
+    primitive->add_option("--type", options->element, "type of the elements")
+        ->check(one_of(scalar_words()))
+        ->capture_default_str();
+    add_operation_options(*primitive, options->operation);
+    primitive->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return parse_count(text)
+                           ? std::string()
+                           : "'" + text + "' is no number of items, nor a power as 2^20";
+            },
+            "", ""))
+        ->capture_default_str();
+    primitive->add_option("--addressing", options->addressing, "descriptor or device_address")
+        ->check(one_of({to_text(Addressing::descriptor), to_text(Addressing::device_address)}));
+    primitive->add_option("--emit", options->emit, "write a pass's kernel: spirv")
+        ->check(one_of({"spirv"}));
+    primitive->add_option("--pass", options->pass, "the pass whose kernel to write");
+    primitive->add_option("-o,--output", options->output, "file for --emit");
+    add_api_option(*primitive, *options);
+    add_device_option(*primitive, *options);
+    primitive->get_option("--device")->excludes(caps);
+    add_tier_option(*primitive, *options);
+    add_json_option(*primitive, *options);
+    add_quiet_option(*primitive, *options);
+    primitive->callback([options, &action] { action = [options] { return run_plan(*options); }; });
+    return primitive;
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, Action& action) {
-    auto options = std::make_shared<PlanOptions>();
     CLI::App* verb = app.add_subcommand("plan", "what a primitive would run, and its kernels");
-    CLI::App* reduce = verb->add_subcommand("reduce", "one value from an array");
     verb->require_subcommand(0, 1);
     verb->callback([verb, &action] {
         if (verb->get_subcommands().empty()) {
@@ -129,42 +175,12 @@ void add_plan(CLI::App& app, Action& action) {
             };
         }
     });
-    CLI::Option* caps = reduce->add_option(
-        "--caps", options->caps_file,
-        "plan for the device that this file describes (`lanewise info --caps-json` writes one)");
-    reduce->add_option("--type", options->element, "type of the elements")
-        ->check(one_of(scalar_words()))
-        ->capture_default_str();
-    reduce->add_option("--op", options->op, "operator")
-        ->check(one_of(operator_words()))
-        ->capture_default_str();
-    reduce->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
-        ->check(CLI::Validator(
-            [](std::string& text) {
-                return parse_count(text)
-                           ? std::string()
-                           : "'" + text + "' is no number of items, nor a power as 2^20";
-            },
-            "", ""))
-        ->capture_default_str();
-    reduce->add_option("--accumulate", options->accumulator, "type in which to add up")
-        ->check(one_of(scalar_words()));
-    reduce->add_option("--determinism", options->determinism, "run_to_run or unordered")
-        ->check(one_of({to_text(Determinism::run_to_run), to_text(Determinism::unordered)}))
-        ->capture_default_str();
-    reduce->add_option("--addressing", options->addressing, "descriptor or device_address")
-        ->check(one_of({to_text(Addressing::descriptor), to_text(Addressing::device_address)}));
-    reduce->add_option("--emit", options->emit, "write a pass's kernel: spirv")
-        ->check(one_of({"spirv"}));
-    reduce->add_option("--pass", options->pass, "the pass whose kernel to write");
-    reduce->add_option("-o,--output", options->output, "file for --emit");
-    add_api_option(*reduce, *options);
-    add_device_option(*reduce, *options);
-    reduce->get_option("--device")->excludes(caps);
-    add_tier_option(*reduce, *options);
-    add_json_option(*reduce, *options);
-    add_quiet_option(*reduce, *options);
-    reduce->callback([options, &action] { action = [options] { return run_plan(*options); }; });
+    add_primitive(*verb, "reduce", "one value from an array", std::make_shared<PlanOptions>(),
+                  action);
+    const auto scan_options = std::make_shared<ScanPlanOptions>();
+    CLI::App* scan =
+        add_primitive(*verb, "scan", "every prefix of an array, combined", scan_options, action);
+    add_scan_options(*scan, scan_options->scan);
 }
 
 }  // namespace lanewise::cli

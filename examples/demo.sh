@@ -12,6 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tool=${1:?usage: examples/demo.sh BUILD_FOLDER}/bin/lanewise
 data=build/demo-data
 installed=/usr/share/ferret-vis/data/etopo5.cdf
+heights=9335520
 columns=4320  # heights in a row of the grid, from 0 E eastward; rows from 90 S northward
 
 if [ ! -x "$tool" ]; then
@@ -45,19 +46,19 @@ trap 'rm -rf "$work"' EXIT
 tiers=(barrier portable pinned)
 declare -A missing=()  # what tiers lack, as keys
 
-# Runs `reduce` with the arguments on every tier: one line with the value, or with what a tier lacks.
-# Ends the demo when a result is wrong.
-reduce() {
-    local label=$1 tier line status seen='' cells=''
-    shift
+# on_every_tier LABEL SHOW ARGUMENTS...: runs the tool on every tier; one line with what SHOW prints
+# of it, or with what a tier lacks. Ends the demo when a result is wrong.
+on_every_tier() {
+    local label=$1 show=$2 tier status seen='' cells=''
+    shift 2
     for tier in "${tiers[@]}"; do
         status=0
-        line=$("$tool" reduce "$@" --tier "$tier" --verify --quiet 2>"$work/error") || status=$?
+        "$tool" "$@" --tier "$tier" --verify --quiet >"$work/printed" 2>"$work/error" || status=$?
         case $status in
             0)
                 cells+='ok         '
                 # Float sums may differ in their last digits from tier to tier.
-                seen=${seen:-$line}
+                seen=${seen:-$($show)}
                 ;;
             2)
                 cells+='-          '
@@ -74,6 +75,29 @@ reduce() {
     value=$seen
 }
 
+printed() { cat "$work/printed"; }
+reduce() {
+    local label=$1
+    shift
+    on_every_tier "$label" printed reduce "$@"
+}
+
+# What a scan wrote: its last output, or its first.
+last_i64() { tail -c 8 "$work/scanned.npy" | od -An -td8 | tr -d ' '; }
+last_i32() { tail -c 4 "$work/scanned.npy" | od -An -td4 | tr -d ' '; }
+last_u32() { tail -c 4 "$work/scanned.npy" | od -An -tu4 | tr -d ' '; }
+first_i32() {
+    local size
+    size=$(wc -c <"$work/scanned.npy")
+    od -An -td4 -j $((size - 4 * heights)) -N 4 "$work/scanned.npy" | tr -d ' '
+}
+# scan LABEL SHOW ARGUMENTS...
+scan() {
+    local label=$1 show=$2
+    shift 2
+    on_every_tier "$label" "$show" scan "$@" -o "$work/scanned.npy"
+}
+
 # Where on Earth the height of an index stands.
 place() {
     local row=$(($1 / columns)) column=$(($1 % columns))
@@ -86,7 +110,7 @@ place() {
 
 "$tool" info | grep -E '^[0-9]|driver  |subgroup size|self-test'
 
-printf '\nreduce, 9335520 heights of the Earth in metres (ok: verified on that tier)\n'
+printf '\nreduce, %d heights of the Earth in metres (ok: verified on that tier)\n' $heights
 printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
 reduce 'the highest, max of f32' $f32 --op max
 reduce '  its index, argmax of f32' $f32 --op argmax
@@ -100,6 +124,14 @@ reduce 'the sum, f32 in f64' $f32 --op sum --accumulate f64
 reduce 'the sum, f32 in f32 (rounds)' $f32 --op sum
 reduce 'all bits together, or of i16' $i16 --op or
 reduce 'a fingerprint, xor of i16' $i16 --op xor
+
+printf '\nscan, as many outputs (value: the one that combines the most)\n'
+printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
+scan 'the sum so far, i16 in i64' last_i64 $i16 --op sum --accumulate i64
+scan '  before each height' last_i64 $i16 --op sum --accumulate i64 --exclusive
+scan 'the deepest so far, min of i16' last_i32 $i16 --op min
+scan '  its index, argmin of i16' last_u32 $i16 --op argmin
+scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse
 for reason in "${!missing[@]}"; do
     printf -- '-: %s\n' "$reason"
 done
@@ -107,10 +139,10 @@ if [ -n "$highest" ] && [ -n "$deepest" ]; then
     printf 'The highest is at %s, the deepest at %s.\n' "$(place "$highest")" "$(place "$deepest")"
 fi
 if [ -n "$total" ]; then
-    printf 'The mean of the grid is %d m.\n' $((total / 9335520))
+    printf 'The mean of the grid is %d m.\n' $((total / heights))
 fi
 
 printf '\nWhat it costs, beside what this machine can do at most\n'
-"$tool" bench reduce
+"$tool" bench
 printf '\n'
 "$tool" bench --textbook

@@ -15,6 +15,7 @@
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
 #include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
 #include "lanewise/simulator.hpp"
 
 namespace lanewise {
@@ -65,6 +66,13 @@ struct ReduceResult {
     RunReport report;
 };
 
+// A scan's outputs as bytes, scan_result_bytes each, laid out as plan_scan says.
+struct ScanResult {
+    Scalar accumulator = Scalar::u32;
+    std::vector<std::byte> bytes;
+    RunReport report;
+};
+
 class Gpu {
 public:
     static Result<Gpu> create(const GpuOptions& options = {});
@@ -91,6 +99,28 @@ public:
     Result<std::uint64_t> reduce(std::span<const std::uint64_t> data, Operator op = Operator::sum);
     Result<std::int64_t> reduce(std::span<const std::int64_t> data, Operator op = Operator::sum);
     Result<double> reduce(std::span<const double> data, Operator op = Operator::sum);
+
+    // desc.max_count is set from the data.
+    Result<ScanResult> scan(std::span<const std::byte> data, ScanDesc desc);
+
+    // Scans with the default accumulator where it is the element's own type; one output for each
+    // item.
+    Result<std::vector<std::uint32_t>> scan(std::span<const std::uint32_t> data,
+                                            Operator op = Operator::sum,
+                                            ScanKind kind = ScanKind::inclusive);
+    Result<std::vector<std::int32_t>> scan(std::span<const std::int32_t> data,
+                                           Operator op = Operator::sum,
+                                           ScanKind kind = ScanKind::inclusive);
+    Result<std::vector<float>> scan(std::span<const float> data, Operator op = Operator::sum,
+                                    ScanKind kind = ScanKind::inclusive);
+    Result<std::vector<std::uint64_t>> scan(std::span<const std::uint64_t> data,
+                                            Operator op = Operator::sum,
+                                            ScanKind kind = ScanKind::inclusive);
+    Result<std::vector<std::int64_t>> scan(std::span<const std::int64_t> data,
+                                           Operator op = Operator::sum,
+                                           ScanKind kind = ScanKind::inclusive);
+    Result<std::vector<double>> scan(std::span<const double> data, Operator op = Operator::sum,
+                                     ScanKind kind = ScanKind::inclusive);
 
     struct State;
 

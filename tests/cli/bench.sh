@@ -12,6 +12,35 @@ expect_good
 check "valid JSON" valid_json
 check "names the device" json '"llvmpipe" in str(j) or "SwiftShader" in str(j)'
 
+run bench scan --sizes 10:11
+expect_good
+check "names what is measured" holds "$out" "scan: exclusive sum of u32 into u32"
+run bench scan --sizes 10:10 --inclusive --type u8 --op max --strategies --tier barrier --json
+expect_good
+check "valid JSON" valid_json
+check "the kind" json 'j["sections"][0]["kind"] == "inclusive"'
+check "an item moves its own bytes and an output's" json 'j["sections"][0]["rows"][0]["bytes"] == 1024 * (1 + 4)'
+check "the planner's choice first" json '"asked_strategy" not in j["sections"][0]["rows"][0]'
+check "strategies" json '{"one_workgroup", "reduce_then_scan", "look_back", "reduce_ahead"} == {r["asked_strategy"] for r in j["sections"][0]["rows"][1:]}'
+check "verified" json 'j["sections"][0]["rows"][0]["verified"]'
+
+# Another library's rows stand beside those of the same primitive, kind, operator and type.
+cat >"$work/peer.json" <<'PEER'
+{"peer": "Other 1.0", "rows": [
+  {"primitive": "scan", "kind": "inclusive", "op": "sum", "element": "u32", "count": 1024, "nanoseconds": 1.0},
+  {"primitive": "scan", "kind": "exclusive", "op": "sum", "element": "u32", "count": 1024, "nanoseconds": 5e6},
+  {"primitive": "reduce", "op": "sum", "element": "u32", "count": 1024, "nanoseconds": 7e6}]}
+PEER
+run bench --sizes 10:10 --tier barrier --peer "$work/peer.json"
+expect_good
+check "reduce's row" holds "$out" 7000
+check "scan's row" holds "$out" 5000
+run bench --sizes 10:10 --tier barrier --peer "$work/peer.json" --json
+check "by kind" json '[s["rows"][0]["peer_nanoseconds"] for s in j["sections"]] == [7e6, 5e6]'
+printf '{"peer": "Other", "rows": [{"primitive": "scan", "kind": 1}]}' >"$work/peer.json"
+run bench scan --sizes 10:10 --peer "$work/peer.json"
+expect_refused peer.json
+
 run bench reduce --sizes ten
 expect_refused ten
 run bench reduce --sizes 12:10

@@ -17,6 +17,37 @@ for device in "$devices"/*.json; do
     check "valid JSON for $(basename "$device")" valid_json
     check "passes" json 'len(j["passes"]) >= 1 and j["primitive"] == "reduce"'
 done
+for device in "$devices"/*.json; do
+    for tier in portable barrier; do
+        run plan scan --caps "$device" --count 2^20 --exclusive --tier $tier --json
+        if [ "$tier" = portable ] && [ "$status" -eq 2 ]; then continue; fi
+        expect_good
+        check "valid JSON for $(basename "$device")" valid_json
+        check "a scan" json 'j["primitive"] == "scan" and len(j["passes"]) >= 1'
+        check "the tier" json "j['tier'] == '$tier'"
+    done
+done
+run plan scan
+expect_good
+check "names scan" holds "$out" "scan: "
+check "standard error is empty" same "$err" ""
+run plan scan --caps "$devices/nvidia.json" --type u8 --accumulate u64 --op max --reverse --exclusive
+expect_good
+check "what is computed" holds "$out" max
+run plan scan --caps "$devices/nvidia.json" --strategy reduce_then_scan
+expect_good
+check "the strategy" holds "$out" "reduce_then_scan"
+run plan scan --caps "$devices/nvidia.json" --initial 1.5
+expect_refused 1.5 u32
+run plan scan --caps "$devices/nvidia.json" --initial 1.5 --type f32
+expect_good
+run plan scan --caps "$devices/none.json" --tier pinned
+expect_refused pinned
+run plan scan --strategy guess
+expect_refused guess reduce_ahead
+run plan reduce --exclusive
+expect_refused exclusive
+
 run plan reduce --caps "$devices/nvidia.json" --count 1000 --op argmin --type f32
 check "summary" holds "$out" "argmin of f32"
 run plan reduce --caps "$devices/none.json" --tier pinned

@@ -10,6 +10,8 @@ for size in 4 8 16 32 64 128; do
     for tier in pinned portable barrier; do
         run reduce "$work/a.npy" --api simulator --subgroup-size $size --tier $tier --verify --quiet
         expect_value "$sum"
+        run scan "$work/a.npy" -o "$work/out.npy" --api simulator --subgroup-size $size --tier $tier --verify --quiet
+        expect_value ""
     done
 done
 run reduce "$work/a.npy" --api simulator --subgroup-size 64 --json
@@ -34,6 +36,9 @@ for size in 0 2 5 256; do
 done
 run reduce "$work/a.npy" --subgroup-size 8
 expect_refused --subgroup-size --api
+run plan scan --api simulator --subgroup-size 8
+expect_good
+check "scan" holds "$out" "scan: "
 run bench reduce --api simulator
 expect_refused simulator
 run reduce "$work/a.npy" --api webgpu

@@ -9,7 +9,7 @@ check "one line" one_line "$out"
 
 run --help
 expect_good
-for verb in info reduce plan bench; do
+for verb in info reduce scan plan bench; do
     check "names $verb" holds "$out" "$verb"
     run "$verb" --help
     expect_good
@@ -24,6 +24,10 @@ expect_refused frobnicate
 run reduce
 expect_refused
 run reduce --frobnicate x.npy
+expect_refused frobnicate
+run scan
+expect_refused
+run scan x.npy --frobnicate -o y.npy
 expect_refused frobnicate
 run reduce "$work/none.npy"
 expect_refused none.npy

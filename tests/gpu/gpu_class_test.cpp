@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "primitives/reduce/reduce_reference.hpp"
+#include "primitives/scan/scan_reference.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/test_data.hpp"
 
@@ -43,6 +45,10 @@ TEST_F(GpuClass, UnderValidation) {
         const std::vector<std::uint32_t> values(5000, 3);
         EXPECT_EQ(validated->reduce(values), 15000u);
         EXPECT_EQ(validated->reduce(std::vector<std::uint32_t>{}), 0u);
+        std::vector<std::uint32_t> prefixes(values.size());
+        std::inclusive_scan(values.begin(), values.end(), prefixes.begin());
+        EXPECT_EQ(validated->scan(values), prefixes);
+        EXPECT_EQ(validated->scan(std::vector<std::uint32_t>{}), std::vector<std::uint32_t>{});
     }
     fail_on_messages(messages);
 }
@@ -90,7 +96,50 @@ TEST_F(GpuClass, ReducesEveryTypeOfItsInterface) {
     }
 }
 
+// The typed scans, against the standard library's.
+template <class T>
+void expect_scans(Gpu& gpu, const std::vector<T>& values) {
+    std::vector<T> expected(values.size());
+    std::inclusive_scan(values.begin(), values.end(), expected.begin());
+    EXPECT_EQ(gpu.scan(values), expected);
+    std::exclusive_scan(values.begin(), values.end(), expected.begin(), T{});
+    EXPECT_EQ(gpu.scan(values, Operator::sum, ScanKind::exclusive), expected);
+    std::inclusive_scan(values.begin(), values.end(), expected.begin(),
+                        [](T a, T b) { return std::max(a, b); });
+    EXPECT_EQ(gpu.scan(values, Operator::max), expected);
+}
+
+TEST_F(GpuClass, ScansEveryTypeOfItsInterface) {
+    std::vector<std::uint32_t> u32(5000);
+    for (std::size_t i = 0; i < u32.size(); ++i) {
+        u32[i] = static_cast<std::uint32_t>(hash(1, i) % 1000);  // f32 sums stay exact
+    }
+    expect_scans(gpu(), u32);
+    std::vector<std::int32_t> i32(u32.begin(), u32.end());
+    i32[700] = -3'000'000;
+    expect_scans(gpu(), i32);
+    expect_scans(gpu(), std::vector<float>(u32.begin(), u32.end()));
+    std::vector<std::uint64_t> u64(u32.begin(), u32.end());
+    u64[3] += std::uint64_t{1} << 40;
+    expect_scans(gpu(), u64);
+    std::vector<std::int64_t> i64(u32.begin(), u32.end());
+    i64[9] = std::numeric_limits<std::int64_t>::min();
+    expect_scans(gpu(), i64);
+    const std::vector<double> f64(u32.begin(), u32.end());
+    if (gpu().caps().types.float64) {
+        expect_scans(gpu(), f64);
+    } else {
+        const auto sums = gpu().scan(f64);
+        ASSERT_FALSE(sums);
+        EXPECT_EQ(sums.error().code, ErrorCode::unsupported);
+    }
+}
+
 TEST_F(GpuClass, EmptyInput) {
+    EXPECT_EQ(gpu().scan(std::vector<std::uint32_t>{}), std::vector<std::uint32_t>{});
+    EXPECT_EQ(gpu().scan(std::vector<std::int64_t>{}, Operator::min, ScanKind::exclusive),
+              std::vector<std::int64_t>{});
+
     EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}), 0u);
     EXPECT_EQ(gpu().reduce(std::vector<std::uint32_t>{}, Operator::min), 0xffffffffu);
     EXPECT_EQ(gpu().reduce(std::vector<float>{}, Operator::max),
@@ -101,6 +150,22 @@ TEST_F(GpuClass, OperatorsThatATypeDoesNotHave) {
     const auto bits = gpu().reduce(std::vector<float>{1, 2}, Operator::bit_or);
     ASSERT_FALSE(bits);
     EXPECT_EQ(bits.error().code, ErrorCode::bad_argument);
+    const auto scanned = gpu().scan(std::vector<float>{1, 2}, Operator::bit_or);
+    ASSERT_FALSE(scanned);
+    EXPECT_EQ(scanned.error().code, ErrorCode::bad_argument);
+}
+
+// Typed calls have no place for an index.
+TEST_F(GpuClass, IndicesNeedBytes) {
+    const std::vector<std::uint32_t> values{3, 1, 2};
+    const auto reduced = gpu().reduce(values, Operator::argmin);
+    ASSERT_FALSE(reduced);
+    EXPECT_EQ(reduced.error().code, ErrorCode::bad_argument);
+    EXPECT_NE(reduced.error().message.find("ReduceDesc"), std::string::npos);
+    const auto scanned = gpu().scan(values, Operator::argmax);
+    ASSERT_FALSE(scanned);
+    EXPECT_EQ(scanned.error().code, ErrorCode::bad_argument);
+    EXPECT_NE(scanned.error().message.find("ScanDesc"), std::string::npos);
 }
 
 TEST_F(GpuClass, ReportsWhatItDid) {
@@ -128,12 +193,41 @@ TEST_F(GpuClass, ReportsWhatItDid) {
     }
 }
 
+TEST_F(GpuClass, ReportsWhatItDidInAScan) {
+    for (const Tier tier : {Tier::pinned, Tier::portable, Tier::barrier}) {
+        const Elements data = make_elements(Scalar::i16, Operator::argmax, 12345, 3);
+        ScanDesc desc{.element = Scalar::i16,
+                      .op = Operator::argmax,
+                      .kind = ScanKind::exclusive,
+                      .direction = Direction::reverse,
+                      .tier = tier};
+        const auto result = gpu().scan(data.bytes(), desc);
+        if (!result) {
+            EXPECT_EQ(tier, Tier::pinned) << result.error().message;
+            continue;
+        }
+        desc.max_count = 12345;
+        EXPECT_EQ(result->accumulator, Scalar::i32);
+        EXPECT_EQ(result->report.plan.primitive, "scan");
+        EXPECT_EQ(result->report.plan.tier, tier);
+        EXPECT_EQ(result->report.plan.max_count, 12345u);
+        EXPECT_TRUE(result->report.fallbacks.empty());
+        ASSERT_FALSE(result->report.passes.empty());
+        std::string why;
+        EXPECT_TRUE(scan_matches(desc, data.bytes(), result->bytes, &why, &result->report.plan))
+            << why;
+    }
+}
+
 // Bytes that are no whole number of elements.
 TEST_F(GpuClass, BytesThatAreNoElements) {
     const std::vector<std::byte> bytes(7);
     const auto result = gpu().reduce(std::span<const std::byte>(bytes), ReduceDesc{});
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::bad_argument);
+    const auto scanned = gpu().scan(std::span<const std::byte>(bytes), ScanDesc{});
+    ASSERT_FALSE(scanned);
+    EXPECT_EQ(scanned.error().code, ErrorCode::bad_argument);
 }
 
 TEST_F(GpuClass, UnknownDevicesAreNamed) {

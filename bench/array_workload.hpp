@@ -1,0 +1,48 @@
+// A workload whose input is one array and whose output is checked byte by byte: reduce and scan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/harness.hpp"
+
+namespace lanewise::bench {
+
+class ArrayWorkload : public Workload {
+public:
+    // Makes hashed input for the largest size.
+    Result<void> upload();
+
+protected:
+    ArrayWorkload(Session& session, const Request& request)
+        : session_(session), request_(request) {}
+
+    const Caps& caps() const { return session_.caps(); }
+    const Request& request() const { return request_; }
+
+    // Whether the output is right for the data; if not, `why` says what was expected.
+    using Matches = std::function<bool(std::span<const std::byte> data,
+                                       std::span<const std::byte> output, std::string& why)>;
+    // The plan, compiled and bound to buffers of the workload's. One case is alive at a time.
+    Result<Case> make_case(Plan plan, std::uint64_t count, std::uint64_t output_bytes,
+                           Matches matches);
+
+private:
+    Result<bool> check(std::uint64_t count, std::uint64_t output_bytes, const Matches& matches,
+                       std::string& why);
+
+    Session& session_;
+    Request request_;
+    std::vector<std::byte> data_;
+    vulkan::detail::OwnedBuffer input_, output_, scratch_;
+    // The last output that was found right, and for how many items.
+    std::optional<std::uint64_t> known_count_;
+    std::vector<std::byte> known_output_;
+};
+
+}  // namespace lanewise::bench

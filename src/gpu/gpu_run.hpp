@@ -1,0 +1,74 @@
+// What the primitives of Gpu do alike: bytes to a plan, a run, and a lower tier where one fails.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "lanewise/operators.hpp"
+#include "src/gpu/gpu_host.hpp"
+#include "src/vulkan/context.hpp"
+
+namespace lanewise::detail {
+
+template <class T>
+constexpr Scalar scalar_of() {
+    if constexpr (std::is_same_v<T, std::uint32_t>) return Scalar::u32;
+    if constexpr (std::is_same_v<T, std::int32_t>) return Scalar::i32;
+    if constexpr (std::is_same_v<T, float>) return Scalar::f32;
+    if constexpr (std::is_same_v<T, std::uint64_t>) return Scalar::u64;
+    if constexpr (std::is_same_v<T, std::int64_t>) return Scalar::i64;
+    if constexpr (std::is_same_v<T, double>) return Scalar::f64;
+}
+
+// How a primitive is planned, and how many bytes it gives for desc.max_count items.
+template <class Desc>
+struct Primitive {
+    Result<Plan> (*plan)(const Caps& caps, const Desc& desc);
+    std::uint64_t (*output_bytes)(const Desc& desc);
+};
+
+// Fills outcome.bytes and outcome.report. Goes to a lower tier where the driver refuses a pipeline
+// of this one, unless the caller forced it.
+template <class Outcome, class Desc>
+Result<Outcome> run_on_host(GpuHost& host, std::span<const std::byte> data, Desc desc,
+                            const Primitive<Desc>& primitive) {
+    const std::size_t element_bytes = size_of(desc.element);
+    if (data.size() % element_bytes != 0) {
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("{} bytes are no whole number of {}: {} bytes each", data.size(),
+                              to_text(desc.element), element_bytes)});
+    }
+    desc.max_count = data.size() / element_bytes;
+    Outcome outcome;
+    Caps caps = host.caps();
+    for (;;) {
+        auto plan = primitive.plan(caps, desc);
+        if (!plan) return tl::unexpected(plan.error());
+        outcome.bytes.assign(primitive.output_bytes(desc), std::byte{});
+        auto ran = host.run(*plan, desc.max_count, data, outcome.bytes, outcome.report);
+        if (ran) {
+            outcome.report.plan = *std::move(plan);
+            return outcome;
+        }
+        if (desc.tier || ran.error().retry_caps == nullptr) return tl::unexpected(ran.error());
+        outcome.report.fallbacks.push_back(
+            fmt::format("{}: {}", to_text(plan->tier), ran.error().message));
+        caps = *ran.error().retry_caps;
+    }
+}
+
+// An error where a typed call has no place for what the operator gives. `verb`: "reduce".
+inline Result<void> require_values(Operator op, const char* verb, const char* desc) {
+    if (!is_arg(op)) return {};
+    return tl::unexpected(
+        Error{ErrorCode::bad_argument,
+              fmt::format("{} gives an index beside the value: call {} with bytes and a {}",
+                          to_text(op), verb, desc)});
+}
+
+}  // namespace lanewise::detail
