@@ -121,7 +121,7 @@ private:
         }
 
         const std::uint64_t needed = bytes_needed(role);
-        // Nothing is read of an empty input: there need not be one, and none is bound.
+        // Nothing is touched of an empty input or output: there need not be one, and none is bound.
         if (needed == 0) return {};
         if (buffer.bytes < needed) {
             return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items",
@@ -253,11 +253,12 @@ private:
             return {count_buffer_->buffer, count_buffer_->offset, count_bytes()};
         const Buffer* buffer = given(buffers_, role);
         std::uint64_t bytes = bytes_needed(role);
-        // A descriptor must show something: where the input is empty, the output, which is not
-        // read.
-        if (bytes == 0) {
-            buffer = &buffers_.output;
-            bytes = bytes_needed(Role::output);
+        // A descriptor must show something: where nothing is needed of a buffer, another, which is
+        // not touched through it. An empty input may have an empty output, but scratch has bytes.
+        for (const Role other : {Role::output, Role::scratch}) {
+            if (bytes != 0) break;
+            buffer = given(buffers_, other);
+            bytes = bytes_needed(other);
         }
         return {buffer->buffer, buffer->offset, bytes};
     }
