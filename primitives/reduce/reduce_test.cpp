@@ -19,6 +19,7 @@
 
 #include "lanewise/reduce.hpp"
 #include "primitives/reduce/reduce_reference.hpp"
+#include "tests/support/conformance.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/reduce_runner.hpp"
 #include "tests/support/test_data.hpp"
@@ -26,31 +27,12 @@
 namespace lanewise::test {
 namespace {
 
-constexpr Tier kTiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
 constexpr ReduceStrategy kStrategies[] = {ReduceStrategy::one_workgroup,
                                           ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
 // With the one that is for sums of integers in 32 bits alone.
 constexpr ReduceStrategy kMatrixStrategies[] = {
     ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass,
     ReduceStrategy::arrival_sum};
-constexpr Operator kOperators[] = {Operator::sum,     Operator::product, Operator::min,
-                                   Operator::max,     Operator::bit_and, Operator::bit_or,
-                                   Operator::bit_xor, Operator::argmin,  Operator::argmax};
-
-struct Types {
-    Scalar element;
-    Scalar accumulator;
-};
-constexpr Types kTypes[] = {
-    {Scalar::u8, Scalar::u32},  {Scalar::u8, Scalar::u64},  {Scalar::i8, Scalar::i32},
-    {Scalar::i8, Scalar::i64},  {Scalar::u16, Scalar::u32}, {Scalar::u16, Scalar::u64},
-    {Scalar::i16, Scalar::i32}, {Scalar::i16, Scalar::i64}, {Scalar::f16, Scalar::f32},
-    {Scalar::f16, Scalar::f64}, {Scalar::u32, Scalar::u32}, {Scalar::u32, Scalar::u64},
-    {Scalar::i32, Scalar::i32}, {Scalar::i32, Scalar::i64}, {Scalar::f32, Scalar::f32},
-    {Scalar::f32, Scalar::f64}, {Scalar::u64, Scalar::u64}, {Scalar::i64, Scalar::i64},
-    {Scalar::f64, Scalar::f64},
-};
-
 // Tiny, so that a few thousand items cross many tiles, workgroups and dispatches.
 // tiles_per_dispatch is in tiles: 0 is no bound.
 struct TinyPolicy {
@@ -74,25 +56,6 @@ ReducePolicy policy_of(const TinyPolicy& tiny, ReduceStrategy strategy, Scalar e
             .max_groups = tiny.max_groups,
             .max_items_per_dispatch =
                 std::uint64_t{tiny.tiles_per_dispatch} * tile_items(tiny, element)};
-}
-
-bool is_bitwise(Operator op) {
-    return op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
-}
-
-// What the device cannot do, by its caps alone; empty: nothing.
-std::string lacking(const Caps& caps, Tier tier) {
-    const SubgroupCaps& subgroup = caps.subgroup;
-    const std::uint32_t needed = SubgroupOperation::basic | SubgroupOperation::shuffle;
-    if (tier == Tier::barrier) return {};
-    if ((subgroup.stages & Stage::compute) == 0 || (subgroup.operations & needed) != needed) {
-        return "no subgroup operations";
-    }
-    if (tier == Tier::pinned &&
-        ((subgroup.required_size_stages & Stage::compute) == 0 || !subgroup.full_subgroups)) {
-        return "no size can be required";
-    }
-    return {};
 }
 
 struct Row {
@@ -125,33 +88,16 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name(); }
 
 // Combinations that mean something and that the device can do.
 bool possible(const Caps& caps, const Row& row) {
-    if (is_bitwise(row.op) && is_float(row.types.element)) return false;
-    if (!lacking(caps, row.tier).empty()) return false;
+    if (!has_types(caps, row.types, row.op) || !lacking(caps, row.tier).empty()) return false;
     if (row.addressing == Addressing::device_address && !caps.device_addresses) return false;
-    if ((row.types.element == Scalar::f64 || row.types.accumulator == Scalar::f64) &&
-        !caps.types.float64)
-        return false;
-    if (row.policy.workgroup_size > caps.limits.max_workgroup_invocations) return false;
-    if (row.tier == Tier::pinned) {
-        const std::uint32_t size = caps.subgroup.max_size;
-        if (row.policy.workgroup_size < size) return false;
-        if (row.policy.workgroup_size / size > caps.subgroup.max_workgroup_subgroups) return false;
-    }
-    if (row.strategy == ReduceStrategy::arrival_sum &&
-        (row.op != Operator::sum || is_float(row.types.element) ||
-         size_of(row.types.accumulator) != 4 || !caps.int64_atomics))
-        return false;
-    // argmin and argmax take the default accumulator alone.
-    if (is_arg(row.op) &&
-        size_of(row.types.accumulator) != std::max(4u, size_of(row.types.element)))
-        return false;
-    return true;
+    if (!has_workgroups(caps, row.tier, row.policy.workgroup_size)) return false;
+    return row.strategy != ReduceStrategy::arrival_sum ||
+           (row.op == Operator::sum && !is_float(row.types.element) &&
+            size_of(row.types.accumulator) == 4 && caps.int64_atomics);
 }
 
 // The matrix as numbers: a row is one choice for each factor.
-constexpr std::size_t kFactors = 6;
-using Choice = std::array<std::size_t, kFactors>;
-constexpr Choice kSizes = {
+const std::vector<std::size_t> kSizes = {
     std::size(kTypes),   std::size(kOperators), 3, std::size(kMatrixStrategies), 2,
     std::size(kPolicies)};
 
@@ -162,90 +108,6 @@ Row row_of(const Choice& choice) {
             kMatrixStrategies[choice[3]],
             choice[4] == 0 ? Addressing::descriptor : Addressing::device_address,
             kPolicies[choice[5]]};
-}
-
-// Every combination; the policies take turns.
-std::vector<Row> all_rows(const Caps& caps) {
-    std::vector<Row> rows;
-    std::size_t turn = 0;
-    Choice choice{};
-    for (choice[0] = 0; choice[0] < kSizes[0]; ++choice[0]) {
-        for (choice[1] = 0; choice[1] < kSizes[1]; ++choice[1]) {
-            for (choice[2] = 0; choice[2] < kSizes[2]; ++choice[2]) {
-                for (choice[3] = 0; choice[3] < kSizes[3]; ++choice[3]) {
-                    for (choice[4] = 0; choice[4] < kSizes[4]; ++choice[4]) {
-                        for (std::size_t tried = 0; tried < kSizes[5]; ++tried) {
-                            choice[5] = turn++ % kSizes[5];
-                            if (!possible(caps, row_of(choice))) continue;
-                            rows.push_back(row_of(choice));
-                            break;
-                        }
-                    }
-                }
-            }
-        }
-    }
-    return rows;
-}
-
-// Every pair of choices for two factors that is possible at all occurs in some row. Greedy: each
-// row takes the candidate, of many hashed ones, with the most pairs that no row has yet.
-std::vector<Row> pairwise_rows(const Caps& caps) {
-    using Pair = std::array<std::size_t, 4>;  // factor, choice, factor, choice
-    const auto pairs_of = [](const Choice& choice) {
-        std::vector<Pair> pairs;
-        for (std::size_t a = 0; a < kFactors; ++a) {
-            for (std::size_t b = a + 1; b < kFactors; ++b)
-                pairs.push_back({a, choice[a], b, choice[b]});
-        }
-        return pairs;
-    };
-    std::vector<Choice> choices;
-    std::set<Pair> open;
-    Choice choice{};
-    const std::function<void(std::size_t)> enumerate = [&](std::size_t factor) {
-        if (factor == kFactors) {
-            if (!possible(caps, row_of(choice))) return;
-            choices.push_back(choice);
-            for (const Pair& pair : pairs_of(choice)) open.insert(pair);
-            return;
-        }
-        for (choice[factor] = 0; choice[factor] < kSizes[factor]; ++choice[factor])
-            enumerate(factor + 1);
-    };
-    enumerate(0);
-
-    std::vector<Row> rows;
-    std::uint64_t seed = 0;
-    while (!open.empty()) {
-        // One candidate holds the first open pair, so that each round closes something.
-        const Pair first = *open.begin();
-        std::size_t best_score = 0;
-        const Choice* best = nullptr;
-        const auto consider = [&](const Choice& candidate) {
-            std::size_t score = 0;
-            for (const Pair& pair : pairs_of(candidate)) score += open.count(pair);
-            if (score > best_score) {
-                best_score = score;
-                best = &candidate;
-            }
-        };
-        const std::size_t start = hash(++seed) % choices.size();
-        int with_first = 0;
-        for (std::size_t i = 0; i < choices.size() && with_first < 40; ++i) {
-            const Choice& candidate = choices[(start + i * 7919) % choices.size()];
-            if (candidate[first[0]] != first[1] || candidate[first[2]] != first[3]) continue;
-            consider(candidate);
-            ++with_first;
-        }
-        if (best == nullptr) {
-            // 7919 need not reach every candidate; look at them all.
-            for (const Choice& candidate : choices) consider(candidate);
-        }
-        for (const Pair& pair : pairs_of(*best)) open.erase(pair);
-        rows.push_back(row_of(*best));
-    }
-    return rows;
 }
 
 // Sizes where tails, lanes, subgroups, tiles, workgroups and dispatches begin and end.
@@ -279,7 +141,11 @@ std::vector<std::uint64_t> sizes_of(const Row& row, const Caps& caps) {
 
 std::vector<Row> rows_here() {
     const Caps& caps = TestDevice::shared().caps();
-    std::vector<Row> rows = test_all() ? all_rows(caps) : pairwise_rows(caps);
+    const auto can = [&](const Choice& choice) { return possible(caps, row_of(choice)); };
+    std::vector<Row> rows;
+    for (const Choice& choice :
+         test_all() ? all_choices(kSizes, can) : pairwise_choices(kSizes, can))
+        rows.push_back(row_of(choice));
     if (is_sanitized() && !test_all()) {
         // Rows differ in the kernels that they run, hardly in the host code.
         std::vector<Row> some;

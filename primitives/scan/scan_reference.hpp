@@ -238,7 +238,10 @@ std::vector<std::byte> scan_picks(const ScanDesc& desc, std::span<const std::byt
             } else if (number) {
                 outputs.put(i, bits_of(best, accumulator), index);
             } else {
-                outputs.put(i, bits_of(std::numeric_limits<double>::quiet_NaN(), accumulator), 0);
+                // The lowest index of all those NaN.
+                const std::uint64_t lowest = last_wins != 0 ? count - steps : 0;
+                outputs.put(i, bits_of(std::numeric_limits<double>::quiet_NaN(), accumulator),
+                            lowest);
             }
         });
     return outputs.take();

@@ -7,8 +7,10 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <variant>
 
 #include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
 #include "tests/unit/described_devices.hpp"
 
 namespace lanewise::test {
@@ -16,23 +18,48 @@ namespace {
 
 struct Case {
     const char* name;
-    ReduceDesc desc;
+    std::variant<ReduceDesc, ScanDesc> desc;
 };
 
 const Case kCases[] = {
-    {"sum_u32", {.max_count = 1u << 24}},
-    {"sum_u32_small", {.max_count = 1000}},
-    {"argmin_f32", {.element = Scalar::f32, .op = Operator::argmin, .max_count = 1000000}},
-    {"sum_u8_into_u64", {.element = Scalar::u8, .accumulator = Scalar::u64, .max_count = 1u << 20}},
-    {"portable_max_i64",
-     {.element = Scalar::i64, .op = Operator::max, .max_count = 1u << 20, .tier = Tier::portable}},
-    {"two_pass_by_address",
-     {.max_count = 100000,
-      .addressing = Addressing::device_address,
-      .policy = ReducePolicy{.workgroup_size = 64,
-                             .vectors = 1,
-                             .max_groups = 7,
-                             .max_items_per_dispatch = 5000}}},
+    {"sum_u32", ReduceDesc{.max_count = 1u << 24}},
+    {"sum_u32_small", ReduceDesc{.max_count = 1000}},
+    {"argmin_f32",
+     ReduceDesc{.element = Scalar::f32, .op = Operator::argmin, .max_count = 1000000}},
+    {"sum_u8_into_u64",
+     ReduceDesc{.element = Scalar::u8, .accumulator = Scalar::u64, .max_count = 1u << 20}},
+    {"portable_max_i64", ReduceDesc{.element = Scalar::i64,
+                                    .op = Operator::max,
+                                    .max_count = 1u << 20,
+                                    .tier = Tier::portable}},
+    {"two_pass_by_address", ReduceDesc{.max_count = 100000,
+                                       .addressing = Addressing::device_address,
+                                       .policy = ReducePolicy{.workgroup_size = 64,
+                                                              .vectors = 1,
+                                                              .max_groups = 7,
+                                                              .max_items_per_dispatch = 5000}}},
+    {"scan_sum_u32", ScanDesc{.max_count = 1u << 24}},
+    {"scan_sum_u32_small", ScanDesc{.kind = ScanKind::exclusive,
+                                    .direction = Direction::reverse,
+                                    .initial = 7,
+                                    .max_count = 1000}},
+    {"scan_sum_f32", ScanDesc{.element = Scalar::f32, .max_count = 1000000}},
+    {"scan_argmax_i64",
+     ScanDesc{.element = Scalar::i64, .op = Operator::argmax, .max_count = 1u << 20}},
+    {"scan_portable_sum_u8_into_u64", ScanDesc{.element = Scalar::u8,
+                                               .accumulator = Scalar::u64,
+                                               .max_count = 1u << 20,
+                                               .tier = Tier::portable}},
+    {"scan_look_back", ScanDesc{.op = Operator::max,
+                                .max_count = 100000,
+                                .policy = ScanPolicy{.strategy = ScanStrategy::look_back,
+                                                     .workgroup_size = 64,
+                                                     .vectors = 2,
+                                                     .max_groups = 7}}},
+    {"scan_reduce_ahead_by_address",
+     ScanDesc{.max_count = 100000,
+              .addressing = Addressing::device_address,
+              .policy = ScanPolicy{.strategy = ScanStrategy::reduce_ahead, .ahead = 8}}},
 };
 
 bool updating() {
@@ -40,8 +67,11 @@ bool updating() {
     return update != nullptr && std::string_view(update) == "1";
 }
 
-std::string printed(const Caps& caps, const ReduceDesc& desc) {
-    const auto plan = plan_reduce(caps, desc);
+Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
+
+std::string printed(const Caps& caps, const std::variant<ReduceDesc, ScanDesc>& any) {
+    const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);
     if (plan) return to_text(*plan);
     return std::string(to_text(plan.error().code)) + ": " + plan.error().message + "\n";
 }

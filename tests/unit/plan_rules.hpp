@@ -84,6 +84,16 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
              "bytes_needed is too small for max_count items");
         rule(input->access == Access::read, "input is not only read");
     }
+    if (const Argument* output = plan.argument(Role::output); output != nullptr) {
+        rule(output->access != Access::read, "output is only read");
+        rule(plan.result_bytes == 0 || output->bytes / plan.result_bytes >= plan.max_count,
+             "output is too small for max_count");
+        rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
+                                           plan.max_count * plan.result_bytes,
+             "bytes_needed of the output is not that of max_count outputs");
+    }
+    rule(!plan.in_place || plan.result_bytes == plan.element_bytes,
+         "in place, with outputs that are no elements");
     rule(plan.addressing == Addressing::descriptor || caps.device_addresses,
          "buffers go by address on a device without");
 

@@ -711,6 +711,7 @@ RC_GTEST_PROP(ReducePlan, AnyRequestHasAPlanOrAReason, ()) {
     maybe([&] { caps.subgroup.full_subgroups = !caps.subgroup.full_subgroups; });
     maybe([&] { caps.subgroup.size_is_true = !caps.subgroup.size_is_true; });
     maybe([&] { caps.device_scope_barrier = !caps.device_scope_barrier; });
+    maybe([&] { caps.int64_atomics = !caps.int64_atomics; });
     maybe([&] { caps.device_addresses = !caps.device_addresses; });
     maybe([&] { caps.types.float64 = !caps.types.float64; });
     maybe([&] { caps.limits.max_groups_x = *rc::gen::inRange(1u, 20u); });
