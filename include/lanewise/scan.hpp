@@ -51,7 +51,7 @@ struct ScanDesc {
     // The type of the output, in which sums are formed, as in ReduceDesc.
     std::optional<Scalar> accumulator;
     // Combined before the first item, as bits of the accumulator type (low ones first). Not for
-    // argmin and argmax.
+    // argmin and argmax; for min and max only where the accumulator is the element's type.
     std::optional<std::uint64_t> initial;
     std::uint64_t max_count = 0;  // items, at most, of any use of the plan
     Determinism determinism = Determinism::run_to_run;
@@ -68,9 +68,10 @@ struct ScanDesc {
 // first output of an exclusive scan is `initial`, or else reduce's result of no items. Outputs past
 // the count are not written. An empty input writes nothing.
 //
-// Floats: min, max, argmin, argmax as in reduce. Sums and products follow IEEE arithmetic; with
-// run_to_run their order is fixed by the policy, the subgroup size and max_count; with unordered it
-// may change from run to run, which the strategies look_back and reduce_ahead need for floats.
+// Floats: min, max, argmin, argmax as in reduce; argmin and argmax of nothing but NaN give the
+// lowest index of the items combined. Sums and products follow IEEE arithmetic; with run_to_run
+// their order is fixed by the policy, the subgroup size and max_count; with unordered it may change
+// from run to run, which the strategies look_back and reduce_ahead need for floats.
 //
 // In place: the output may be the input (the same range) where an output has an element's bytes and
 // the strategy is one_workgroup or reduce_then_scan: Plan::in_place says so. Otherwise no buffers
@@ -79,7 +80,7 @@ struct ScanDesc {
 // Errors: bad_argument (an operator that the type does not have, an impossible accumulator, initial
 // value or policy), unsupported (a forced tier, a strategy, or a type, that the device lacks),
 // limit_exceeded (bytes of input or output above the device's largest binding, where device
-// addresses are not enabled).
+// addresses are not enabled; a policy that takes more than 4096 dispatches).
 Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc);
 
 // The policy that plan_scan uses where desc.policy is not set.

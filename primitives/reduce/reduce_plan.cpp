@@ -274,7 +274,7 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
         std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
     const auto addressing =
         detail::choose_addressing(caps, desc.addressing, desc.max_count, input_bytes, kMostBindings,
-                                  "reduce", to_text(desc.element));
+                                  "reduce", fmt::format("items of {}", to_text(desc.element)));
     if (!addressing) return tl::unexpected(addressing.error());
 
     const ReducePolicy policy = desc.policy.value_or(reduce_policy(caps, desc, tier));

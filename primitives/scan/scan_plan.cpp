@@ -249,9 +249,22 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     return shape;
 }
 
+// With a tile to each workgroup, in so many dispatches and so much state as there can be.
+bool can_look_back(const Caps& caps, const ScanDesc& desc, const ScanPolicy& policy) {
+    if (!look_back_lacks(desc).empty() || is_out_of_order(desc)) return false;
+    const std::uint64_t groups = std::min(policy.max_groups, caps.limits.max_groups_x);
+    // Tiles of the smallest workgroup that fitting may leave; most inputs are far from it.
+    const std::uint64_t tile_items = policy.workgroup_size * policy.vectors * 4 / 8;
+    const std::uint64_t tiles =
+        detail::divide_up(desc.max_count, std::max<std::uint64_t>(1, tile_items));
+    const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).bytes();
+    return tiles <= groups * kMaxDispatches &&
+           kStateHeaderBytes + tiles * 2 * accumulator <= caps.limits.max_storage_range;
+}
+
 // The table's policy as this device and element can run it.
 ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy policy) {
-    if (looks_back(policy.strategy) && (!look_back_lacks(desc).empty() || is_out_of_order(desc)))
+    if (looks_back(policy.strategy) && !can_look_back(caps, desc, policy))
         policy = detail::kGpuScanFallBack;
     for (std::uint32_t bytes = size_of(desc.element); bytes < 4 && policy.vectors > 1; bytes *= 2)
         policy.vectors /= 2;
@@ -349,9 +362,11 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     const std::uint64_t input_bytes =
         std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
     const std::uint64_t output_bytes = std::max<std::uint64_t>(4, desc.max_count * result_bytes);
-    const auto addressing = detail::choose_addressing(caps, desc.addressing, desc.max_count,
-                                                      std::max(input_bytes, output_bytes),
-                                                      kMostBindings, "scan", to_text(desc.element));
+    const auto addressing = detail::choose_addressing(
+        caps, desc.addressing, desc.max_count, std::max(input_bytes, output_bytes), kMostBindings,
+        "scan",
+        output_bytes > input_bytes ? fmt::format("outputs of {}", to_text(scan_accumulator(desc)))
+                                   : fmt::format("items of {}", to_text(desc.element)));
     if (!addressing) return tl::unexpected(addressing.error());
 
     const ScanPolicy policy = desc.policy.value_or(scan_policy(caps, desc, tier));
@@ -425,7 +440,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     plan.passes.push_back(
         detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
     if (one_pass) {
-        const bool atomic64 = caps.int64_atomics;
+        const bool atomic64 = caps.int64_atomics && caps.types.int64;
         Pass pass = make_pass("scan_lookback", types + (atomic64 ? ".atomic64" : ".halves"));
         add_result_constants(pass);
         pass.constants.insert(

@@ -91,7 +91,7 @@ std::uint32_t largest_workgroup(const Caps& caps) {
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
                                      std::uint64_t max_count, std::uint64_t most_bytes,
                                      std::uint32_t bindings, const char* primitive,
-                                     const char* what) {
+                                     const std::string& what) {
     const auto fail = [&](ErrorCode code, std::string message) {
         return tl::unexpected(Error{code, fmt::format("{}: {}", primitive, message), {}});
     };
@@ -106,13 +106,13 @@ Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing>
         }
         return fail(
             ErrorCode::limit_exceeded,
-            fmt::format("{} items of {} are {} bytes, above max_storage_range {}; enable "
+            fmt::format("{} {} are {} bytes, above max_storage_range {}; enable "
                         "bufferDeviceAddress or {} in parts",
                         max_count, what, most_bytes, caps.limits.max_storage_range, primitive));
     }
     if (chosen == Addressing::descriptor && !fits) {
         return fail(ErrorCode::limit_exceeded,
-                    fmt::format("{} items of {} are {} bytes, above what one descriptor reaches "
+                    fmt::format("{} {} are {} bytes, above what one descriptor reaches "
                                 "(max_storage_range {}); use device addresses",
                                 max_count, what, most_bytes, caps.limits.max_storage_range));
     }

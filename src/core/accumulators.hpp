@@ -49,10 +49,10 @@ std::uint32_t element_kind(Scalar element);
 std::uint32_t largest_workgroup(const Caps& caps);
 
 // How buffers of up to `most_bytes` reach the kernels. `bindings`: of the pass with the most.
-// `primitive` and `what` (u32 items) go into messages.
+// `primitive` and `what` ("items of u32") go into messages.
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
                                      std::uint64_t max_count, std::uint64_t most_bytes,
                                      std::uint32_t bindings, const char* primitive,
-                                     const char* what);
+                                     const std::string& what);
 
 }  // namespace lanewise::detail
