@@ -105,7 +105,8 @@ class Workshop:
                     copy.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(source, copy)
         lists = [*self.sources.glob("kernels/*/*_kernels.txt"), *self.sources.glob("primitives/*/*_kernels.txt")]
-        self.kernels = [kernel for path in lists for kernel in kernels.read_list(path)]
+        self.kernels = [kernel for path in lists for kernel in kernels.read_list(path)
+                        if re.search(options.kernels, kernel.name)]
 
     def compile(self, changed=None):
         """The modules of all kernels, or of those that the changed file is part of; an error text or None."""
@@ -174,6 +175,7 @@ def main():
     parser.add_argument("--only", default="", help="regular expression over the mutants' descriptions")
     parser.add_argument("--every", type=int, default=1, help="take each n-th mutant only")
     parser.add_argument("--filter", default="", help="of the judging tests")
+    parser.add_argument("--kernels", default="", help="regular expression over the kernels that --filter runs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--list", action="store_true", help="name the mutants and do no more")
     options = parser.parse_args()

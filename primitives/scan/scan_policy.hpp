@@ -19,26 +19,30 @@ inline constexpr std::uint64_t kScanKiB = 1024;
 inline constexpr std::uint64_t kScanMiB = 1024 * 1024;
 
 // GPUs that promise forward progress. Measured on an H200 (driver 580.159, exclusive u32 sum,
-// 2026-11-29); CUB 3.0.1 in the same run 3.4 us at 2^16, 6.5 at 2^20, 49.8 at 2^24, 696 at 2^28.
+// 2026-11-30), the best of each strategy:
 //   items   one_workgroup   reduce_then_scan   look_back   reduce_ahead
-//   2^16    12.5 us         6.1                4.3         4.5
-//   2^20                    9.1                6.8         7.6
-//   2^24                    60.4               54.8        48.1
-//   2^28                    785                786         621
+//   2^16    12.5 us         6.1                4.1         4.5
+//   2^18                    6.8                4.8         5.1
+//   2^20                    9.1                6.4         7.6
+//   2^22                    16.6               13.1        15.5
+//   2^24                    60.4               54.8        47.8
+//   2^28    83600           785                786         622
 // reduce_ahead wants a small workgroup with many vectors and 1 to 8 MiB of tiles ahead: W 512 with
 // 4 vectors takes 690 us at 2^28, W 1024 with 2 1112.
 inline constexpr ScanPolicyRow kGpuScanPolicies[] = {
     {16 * kScanKiB, {ScanStrategy::one_workgroup, 1024, 1, 1}},
-    {64 * kScanKiB, {ScanStrategy::one_workgroup, 1024, 4, 1}},
     {512 * kScanKiB, {ScanStrategy::look_back, 256, 2, 1u << 20}},
+    {2 * kScanMiB, {ScanStrategy::look_back, 256, 4, 1u << 20}},
     {8 * kScanMiB, {ScanStrategy::look_back, 256, 8, 1u << 20}},
+    {32 * kScanMiB, {ScanStrategy::look_back, 512, 4, 1u << 20}},
     {~std::uint64_t{0}, {ScanStrategy::reduce_ahead, 256, 8, 1u << 20, 128}},
 };
 
+// The barrier tier, on the same card: 2^28 in 693 us as here, 820 with 4 vectors; 2^24 in 54.0.
 inline constexpr ScanPolicyRow kGpuBarrierScanPolicies[] = {
     {32 * kScanKiB, {ScanStrategy::one_workgroup, 256, 4, 1}},
-    {4 * kScanMiB, {ScanStrategy::look_back, 256, 4, 1u << 20}},
-    {~std::uint64_t{0}, {ScanStrategy::reduce_ahead, 256, 4, 1u << 20, 256}},
+    {8 * kScanMiB, {ScanStrategy::look_back, 256, 4, 1u << 20}},
+    {~std::uint64_t{0}, {ScanStrategy::reduce_ahead, 256, 8, 1u << 20, 256}},
 };
 
 // GPUs that nobody measured, and whose workgroups may not progress while others wait: no waiting,

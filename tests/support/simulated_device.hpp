@@ -18,8 +18,8 @@ namespace lanewise::test {
 //   _striped    neighbours in different subgroups, all run in turns of a few instructions
 simulator::Machine simulated_machine(const std::string& name);
 
-// Takes kernels from the folder LANEWISE_TEST_KERNELS, where the environment names one, instead of the
-// built-in ones: tools/mutate_kernels.py.
+// Takes kernels from the folder LANEWISE_TEST_KERNELS, where the environment names one, instead of
+// the built-in ones: tools/mutate_kernels.py.
 std::unique_ptr<TestDevice> make_simulated_device(const simulator::Machine& machine);
 
 }  // namespace lanewise::test
