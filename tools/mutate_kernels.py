@@ -5,7 +5,7 @@ on the simulator notices.
     mutate_kernels.py --tests build/dev/bin/lanewise_conformance_tests [--only REGEX] [--list]
 
 Each mutant is compiled without optimisation into a folder of modules, which the tests take instead of
-the built-in kernels (LANEWISE_TEST_KERNELS), on one simulated device after the other until a test
+their built-in twins (LANEWISE_TEST_KERNELS), on one simulated device after the other until a test
 fails. The unchanged kernels must pass. Prints one line for each mutant and a summary; exit status 1
 when more than 5% survive.
 """
@@ -175,7 +175,8 @@ def main():
     parser.add_argument("--only", default="", help="regular expression over the mutants' descriptions")
     parser.add_argument("--every", type=int, default=1, help="take each n-th mutant only")
     parser.add_argument("--filter", default="", help="of the judging tests")
-    parser.add_argument("--kernels", default="", help="regular expression over the kernels that --filter runs")
+    parser.add_argument("--kernels", default=r"\.descriptor$",
+                        help="regular expression over the kernels that are mutated; the rest stays built in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--list", action="store_true", help="name the mutants and do no more")
     options = parser.parse_args()

@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "src/core/kernel_catalogue.hpp"
+
 namespace lanewise::test {
 namespace {
 
@@ -51,7 +53,9 @@ std::span<const std::uint32_t> kernel_of_folder(std::string_view kernel, void*) 
         found->second.resize(bytes.size() / 4);
         std::memcpy(found->second.data(), bytes.data(), found->second.size() * 4);
     }
-    return found->second;
+    if (!found->second.empty()) return found->second;
+    const auto* built_in = lanewise::detail::find_kernel(kernel, ~0u);
+    return built_in != nullptr ? built_in->words : std::span<const std::uint32_t>();
 }
 
 class SimulatedUse : public TestUse {
