@@ -28,6 +28,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEVICES = ["simulator32", "simulator64_hostile", "simulator16_partial", "simulator8_striped"]
 # Mutants that change nothing that can be seen, with the reason. By file, change and line of code.
 EQUIVALENT = {
+    ("kernels/item/accumulator.glsl", "< becomes <=", "bool index_less(Index a, Index b) { return a < b; }"):
+        "two accumulators with one index are the same item",
 }
 
 
@@ -209,6 +211,11 @@ def main():
                 finally:
                     workshops.append(workshop)
             chosen = [mutant for mutant in chosen if mutant[0] in used]
+            for path, what, _ in chosen:
+                if (reason := equivalence(path, what)) is not None:
+                    equivalent += 1
+                    print(f"equivalent {what}: {reason}", flush=True)
+            chosen = [mutant for mutant in chosen if equivalence(mutant[0], mutant[1]) is None]
             for (path, what, _), (verdict, why) in zip(chosen, pool.map(judged, chosen)):
                 if verdict == "no shader":
                     stillborn += 1
@@ -216,9 +223,6 @@ def main():
                 elif verdict == "killed":
                     killed += 1
                     print(f"killed     {what}   by {why[:160]}", flush=True)
-                elif (reason := equivalence(path, what)) is not None:
-                    equivalent += 1
-                    print(f"equivalent {what}: {reason}", flush=True)
                 else:
                     survivors.append(what)
                     print(f"SURVIVED   {what}", flush=True)

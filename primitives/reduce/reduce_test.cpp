@@ -769,6 +769,21 @@ TEST_F(ReduceTest, TwentySevenItems) {
     });
 }
 
+// Partials that fill scratch to its last byte: whoever looks at one more is out of bounds.
+TEST_F(ReduceTest, PartialsFillScratch) {
+    for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
+        if (strategy == ReduceStrategy::one_workgroup) return;
+        ReducePolicy policy = tiny(strategy);
+        policy.workgroup_size = std::max(64u, lanes());
+        policy.max_groups = 64;
+        const std::size_t count = std::size_t{64} * policy.workgroup_size * 4;
+        ReduceRunner runner(device(), {.max_count = count, .tier = tier, .policy = policy});
+        ASSERT_TRUE(runner);
+        EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 512u) << "it has room to spare";
+        runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 41).bytes());
+    });
+}
+
 // D9: a workgroup with one live item, and all others idle.
 TEST_F(ReduceTest, ATailOfOneItem) {
     for_each_tier_and_sum_strategy([&](Tier tier, ReduceStrategy strategy) {
