@@ -293,7 +293,7 @@ template <class T>
 std::vector<T> values_of(const std::optional<std::vector<std::byte>>& bytes) {
     if (!bytes) return {};
     std::vector<T> values(bytes->size() / sizeof(T));
-    std::memcpy(values.data(), bytes->data(), values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes->data(), values.size() * sizeof(T));
     return values;
 }
 

@@ -47,7 +47,7 @@ protected:
     }
 
     static std::vector<ScanStrategy> strategies() {
-        auto all = possible_strategies(rig().caps(), {.max_count = 4000});
+        auto all = possible_strategies(rig().caps(), desc(ScanStrategy::reduce_then_scan));
         EXPECT_EQ(all.size(), 4u);
         return all;
     }

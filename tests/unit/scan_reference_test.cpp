@@ -46,7 +46,7 @@ std::vector<R> reference(ScanDesc desc, const std::vector<T>& values) {
     const auto bytes = scan_reference(desc, bytes_of(values));
     EXPECT_EQ(bytes.size(), values.size() * scan_result_bytes(desc));
     std::vector<R> result(bytes.size() / sizeof(R));
-    std::memcpy(result.data(), bytes.data(), result.size() * sizeof(R));
+    if (!result.empty()) std::memcpy(result.data(), bytes.data(), result.size() * sizeof(R));
     return result;
 }
 
