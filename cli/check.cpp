@@ -333,7 +333,8 @@ Status run_check(const CheckOptions& options) {
     }
     run.push_constants.resize(
         std::max<std::size_t>(interface->push_constant_bytes, options.push.size() * 4));
-    std::memcpy(run.push_constants.data(), options.push.data(), options.push.size() * 4);
+    if (!options.push.empty())
+        std::memcpy(run.push_constants.data(), options.push.data(), options.push.size() * 4);
 
     std::uint64_t found = 0;
     Json runs = Json::array();

@@ -23,6 +23,7 @@ int write_pieces(std::FILE* file, std::initializer_list<std::span<const std::byt
     errno = 0;
     bool good = true;
     for (const auto piece : pieces) {
+        if (piece.empty()) continue;
         good = good && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
     }
     good = good && std::fflush(file) == 0;
