@@ -775,12 +775,16 @@ TEST_F(ReduceTest, PartialsFillScratch) {
         if (strategy == ReduceStrategy::one_workgroup) return;
         ReducePolicy policy = tiny(strategy);
         policy.workgroup_size = std::max(64u, lanes());
-        policy.max_groups = 64;
-        const std::size_t count = std::size_t{64} * policy.workgroup_size * 4;
-        ReduceRunner runner(device(), {.max_count = count, .tier = tier, .policy = policy});
-        ASSERT_TRUE(runner);
-        EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 512u) << "it has room to spare";
-        runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 41).bytes());
+        // So many that each lane has one at most, and more.
+        for (const std::uint32_t groups : {64u, 2 * policy.workgroup_size}) {
+            policy.max_groups = groups;
+            const std::size_t count = std::size_t{groups} * policy.workgroup_size * 4;
+            ReduceRunner runner(device(), {.max_count = count, .tier = tier, .policy = policy});
+            ASSERT_TRUE(runner);
+            EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 256u + groups * 4u)
+                << "it has room to spare";
+            runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 41).bytes());
+        }
     });
 }
 
