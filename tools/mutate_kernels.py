@@ -33,6 +33,9 @@ EQUIVALENT = {
     ("primitives/reduce/reduce_tiles.comp", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
+    ("kernels/tile/partials.glsl", "< becomes <=",
+     "for (uint first = vlane + kWorkgroupSize; first < groups; first += batch * kWorkgroupSize) {"):
+        "a batch that begins past the end combines nothing: the guard inside leaves it out",
     ("kernels/tile/scan_rows.glsl", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",

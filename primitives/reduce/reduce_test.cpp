@@ -774,17 +774,34 @@ TEST_F(ReduceTest, PartialsFillScratch) {
     for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
         if (strategy == ReduceStrategy::one_workgroup) return;
         ReducePolicy policy = tiny(strategy);
-        policy.workgroup_size = std::max(64u, lanes());
-        // So many that each lane has one at most, and more.
-        for (const std::uint32_t groups : {64u, 2 * policy.workgroup_size}) {
+        const std::uint32_t w = std::max(64u, lanes());
+        // One to each lane, more, and lanes without any.
+        for (const auto& [workgroup_size, groups] :
+             {std::pair{w, 64u}, std::pair{w, 2 * w}, std::pair{128u, 64u}}) {
+            policy.workgroup_size = workgroup_size;
             policy.max_groups = groups;
-            const std::size_t count = std::size_t{groups} * policy.workgroup_size * 4;
+            const std::size_t count = std::size_t{groups} * workgroup_size * 4;
             ReduceRunner runner(device(), {.max_count = count, .tier = tier, .policy = policy});
             ASSERT_TRUE(runner);
             EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 256u + groups * 4u)
                 << "it has room to spare";
             runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 41).bytes());
         }
+    });
+}
+
+// The same with the arguments of indirect dispatches: 14 of them and the parameters take 256 bytes.
+TEST_F(ReduceTest, IndirectArgumentsFillScratch) {
+    if (!device().caps().int64_atomics) GTEST_SKIP() << "only arrival_sum has no partials";
+    for_each_tier([&](Tier tier) {
+        ReducePolicy policy = tiny(ReduceStrategy::arrival_sum);
+        policy.max_items_per_dispatch = tiny_tile();
+        const std::size_t count = std::size_t{14} * tiny_tile();
+        ReduceRunner runner(device(), {.max_count = count, .tier = tier, .policy = policy});
+        ASSERT_TRUE(runner);
+        EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 256u) << "it has room to spare";
+        runner.expect_right(make_elements(Scalar::u32, Operator::sum, count, 42).bytes(),
+                            {.count_in_buffer = true});
     });
 }
 
