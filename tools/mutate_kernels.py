@@ -33,6 +33,12 @@ EQUIVALENT = {
     ("primitives/reduce/reduce_tiles.comp", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
+    ("kernels/workgroup/reduce_barrier.glsl", "'- 1u' dropped",
+     "(kWorkgroupSize + kReduceSmallestSize - 1u) / kReduceSmallestSize;"):
+        "workgroup memory for one subgroup more, which is not there",
+    ("kernels/workgroup/scan_barrier.glsl", "'- 1u' dropped",
+     "const uint kScanSubgroups = (kWorkgroupSize + kScanSmallestSize - 1u) / kScanSmallestSize;"):
+        "workgroup memory for one subgroup more, which is not there",
     ("kernels/tile/partials.glsl", "< becomes <=",
      "for (uint first = vlane + kWorkgroupSize; first < groups; first += batch * kWorkgroupSize) {"):
         "a batch that begins past the end combines nothing: the guard inside leaves it out",
