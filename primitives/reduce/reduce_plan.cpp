@@ -84,13 +84,6 @@ std::uint32_t items_per_vector(const ReduceDesc& desc) {
     return kVectorBytes / size_of(desc.element);
 }
 
-// Partials that uses of up to `count` items may write: monotone in count, as ceil(tiles /
-// tiles_per_group) is not.
-std::uint64_t partials_bound(const Share& share, std::uint64_t count) {
-    const Launch launch = share_out(share, count);
-    return std::max<std::uint64_t>(launch.groups, std::min(launch.tiles, share.max_groups));
-}
-
 // Everything that follows from a policy; an error where the device or the arithmetic forbids it.
 Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
                        const ReducePolicy& policy, std::uint64_t count) {
@@ -172,7 +165,7 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
     shape.scratch_bytes = shape.partials_offset;
     if (policy.strategy == ReduceStrategy::last_workgroup ||
         policy.strategy == ReduceStrategy::two_pass) {
-        shape.scratch_bytes += partials_bound(share, count) * layout.bytes();
+        shape.scratch_bytes += detail::partials_bound(share, count) * layout.bytes();
     }
     shape.scratch_bytes = detail::round_up(shape.scratch_bytes, detail::kScratchAlignment);
     return shape;
@@ -180,14 +173,7 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
 
 // The table's policy as this device can run it.
 ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReducePolicy policy) {
-    policy.workgroup_size = std::min(policy.workgroup_size, largest_workgroup(caps));
-    if (tier == Tier::pinned) {
-        const std::uint64_t most = std::uint64_t{caps.subgroup.max_size} *
-                                   std::max(1u, caps.subgroup.max_workgroup_subgroups);
-        policy.workgroup_size = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(policy.workgroup_size, std::bit_floor(most)));
-        policy.workgroup_size = std::max(policy.workgroup_size, caps.subgroup.min_size);
-    }
+    policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const std::uint32_t accumulator_bytes = layout_of(desc).bytes();
     while (policy.workgroup_size > 4 &&
            workgroup_reduce_slots(Tier::barrier, policy.workgroup_size, 0) * accumulator_bytes +
@@ -346,7 +332,7 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     // The last workgroup reduces once more, after a barrier that tells it that it is the last;
     // where one subgroup can hold all partials, that does it without.
     const bool one_subgroup_finishes =
-        tier == Tier::pinned && partials_bound(plan.share, desc.max_count) <=
+        tier == Tier::pinned && detail::partials_bound(plan.share, desc.max_count) <=
                                     std::min(policy.workgroup_size, 8 * shape->subgroup_size);
     if (last_workgroup && !one_subgroup_finishes) tiles.barriers = 2 * shape->barriers + 1;
     plan.passes.push_back(std::move(tiles));

@@ -137,13 +137,7 @@ struct Shape {
     std::uint32_t barriers = 0;          // of a workgroup_scan
 };
 
-// Partials that uses of up to `count` items may write: monotone in count.
-std::uint64_t partials_bound(const Share& share, std::uint64_t count) {
-    const Launch launch = share_out(share, count);
-    return std::max<std::uint64_t>(launch.groups, std::min(launch.tiles, share.max_groups));
-}
-
-std::string impossible(const Caps& caps, const ScanPolicy& policy) {
+std::string impossible(const ScanPolicy& policy) {
     const std::uint32_t w = policy.workgroup_size;
     if (!std::has_single_bit(w) || w < 4 || w > 1024)
         return fmt::format("workgroup_size {} is no power of two from 4 to 1024", w);
@@ -157,7 +151,6 @@ std::string impossible(const Caps& caps, const ScanPolicy& policy) {
                                    to_text(policy.strategy));
     }
     if (looks_back(policy.strategy) && policy.patience == 0) return "patience is 0";
-    static_cast<void>(caps);
     return {};
 }
 
@@ -166,7 +159,7 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
                        std::uint64_t count) {
     const AccumulatorLayout layout = detail::layout_of(combination_of(desc));
     const std::uint32_t w = policy.workgroup_size;
-    if (std::string why = impossible(caps, policy); !why.empty())
+    if (std::string why = impossible(policy); !why.empty())
         return fail(ErrorCode::bad_argument, "policy: " + std::move(why));
     if (w > detail::largest_workgroup(caps)) {
         return fail(
@@ -233,7 +226,7 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     shape.partials_offset = detail::scratch_header_bytes(shape.launch.dispatches);
     shape.scratch_bytes = shape.partials_offset;
     if (policy.strategy == ScanStrategy::reduce_then_scan)
-        shape.scratch_bytes += partials_bound(share, count) * layout.bytes();
+        shape.scratch_bytes += detail::partials_bound(share, count) * layout.bytes();
     shape.scratch_bytes = detail::round_up(shape.scratch_bytes, detail::kScratchAlignment);
     if (looks_back(policy.strategy)) {
         // Each word of a tile's sum with its flag, or each half of one.
@@ -268,14 +261,7 @@ ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy 
         policy = detail::kGpuScanFallBack;
     for (std::uint32_t bytes = size_of(desc.element); bytes < 4 && policy.vectors > 1; bytes *= 2)
         policy.vectors /= 2;
-    policy.workgroup_size = std::min(policy.workgroup_size, detail::largest_workgroup(caps));
-    if (tier == Tier::pinned) {
-        const std::uint64_t most = std::uint64_t{caps.subgroup.max_size} *
-                                   std::max(1u, caps.subgroup.max_workgroup_subgroups);
-        policy.workgroup_size = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(policy.workgroup_size, std::bit_floor(most)));
-        policy.workgroup_size = std::max(policy.workgroup_size, caps.subgroup.min_size);
-    }
+    policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     while (workgroup_memory(desc, Tier::barrier, policy, 0) > caps.limits.max_workgroup_memory) {
         if (policy.vectors > 1) {
             policy.vectors /= 2;

@@ -88,6 +88,20 @@ std::uint32_t largest_workgroup(const Caps& caps) {
         std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
 }
 
+std::uint32_t fitted_workgroup(const Caps& caps, Tier tier, std::uint32_t w) {
+    w = std::min(w, largest_workgroup(caps));
+    if (tier != Tier::pinned) return w;
+    const std::uint64_t most =
+        std::uint64_t{caps.subgroup.max_size} * std::max(1u, caps.subgroup.max_workgroup_subgroups);
+    w = static_cast<std::uint32_t>(std::min<std::uint64_t>(w, std::bit_floor(most)));
+    return std::max(w, caps.subgroup.min_size);
+}
+
+std::uint64_t partials_bound(const Share& share, std::uint64_t count) {
+    const Launch launch = share_out(share, count);
+    return std::max<std::uint64_t>(launch.groups, std::min(launch.tiles, share.max_groups));
+}
+
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
                                      std::uint64_t max_count, std::uint64_t most_bytes,
                                      std::uint32_t bindings, const char* primitive,

@@ -47,6 +47,12 @@ std::uint32_t element_kind(Scalar element);
 
 // The largest workgroup that the device allows, a power of two.
 std::uint32_t largest_workgroup(const Caps& caps);
+// A policy's workgroup as the device can run it in this tier.
+std::uint32_t fitted_workgroup(const Caps& caps, Tier tier, std::uint32_t w);
+
+// Partials that uses of up to `count` items may write: monotone in count, as ceil(tiles /
+// tiles_per_group) is not.
+std::uint64_t partials_bound(const Share& share, std::uint64_t count);
 
 // How buffers of up to `most_bytes` reach the kernels. `bindings`: of the pass with the most.
 // `primitive` and `what` ("items of u32") go into messages.
