@@ -327,20 +327,9 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         return fail(ErrorCode::bad_argument, std::move(why));
     const std::uint64_t element_bytes = size_of(desc.element);
     const std::uint64_t result_bytes = scan_result_bytes(desc);
-    if (desc.max_count > (std::uint64_t{1} << 48)) {
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("max_count {} is above 2^48", desc.max_count));
-    }
+    if (auto refused = detail::check_device(caps, combination_of(desc), "scan"); !refused)
+        return tl::unexpected(refused.error());
     const AccumulatorLayout layout = detail::layout_of(combination_of(desc));
-    if (layout.float64 && !caps.types.float64) {
-        return fail(ErrorCode::unsupported,
-                    fmt::format("{} of {} into f64 needs shaderFloat64, which this device lacks",
-                                to_text(desc.op), to_text(desc.element)));
-    }
-    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
-        caps.limits.max_groups_x == 0) {
-        return fail(ErrorCode::unsupported, "this device runs no usable compute workgroups");
-    }
     const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;

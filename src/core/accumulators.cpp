@@ -102,6 +102,26 @@ std::uint64_t partials_bound(const Share& share, std::uint64_t count) {
     return std::max<std::uint64_t>(launch.groups, std::min(launch.tiles, share.max_groups));
 }
 
+Result<void> check_device(const Caps& caps, const Combination& combination, const char* primitive) {
+    const auto fail = [&](ErrorCode code, std::string message) {
+        return tl::unexpected(Error{code, fmt::format("{}: {}", primitive, message), {}});
+    };
+    if (combination.max_count > (std::uint64_t{1} << 48)) {
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("max_count {} is above 2^48", combination.max_count));
+    }
+    if (layout_of(combination).float64 && !caps.types.float64) {
+        return fail(ErrorCode::unsupported,
+                    fmt::format("{} of {} into f64 needs shaderFloat64, which this device lacks",
+                                to_text(combination.op), to_text(combination.element)));
+    }
+    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
+        caps.limits.max_groups_x == 0) {
+        return fail(ErrorCode::unsupported, "this device runs no usable compute workgroups");
+    }
+    return {};
+}
+
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
                                      std::uint64_t max_count, std::uint64_t most_bytes,
                                      std::uint32_t bindings, const char* primitive,

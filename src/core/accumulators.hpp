@@ -54,6 +54,10 @@ std::uint32_t fitted_workgroup(const Caps& caps, Tier tier, std::uint32_t w);
 // tiles_per_group) is not.
 std::uint64_t partials_bound(const Share& share, std::uint64_t count);
 
+// Refuses what no tier and no policy can serve: counts above 2^48, arithmetic in f64 without the
+// feature, devices without usable workgroups. `primitive` goes into messages.
+Result<void> check_device(const Caps& caps, const Combination& combination, const char* primitive);
+
 // How buffers of up to `most_bytes` reach the kernels. `bindings`: of the pass with the most.
 // `primitive` and `what` ("items of u32") go into messages.
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,
