@@ -917,13 +917,18 @@ private:
         return found == pointer_matrices_.end() ? MatrixLayout{} : found->second;
     }
 
+    // Of a value where a load or store finds it; registers have none.
+    std::uint32_t layout_in(Space space, Id pointer, Id value_type,
+                            std::span<const std::uint32_t> memory) {
+        if (space == Space::registers) return 0;
+        return layout_of(value_type, matrix_at(pointer),
+                         space == Space::physical ? aligned_operand(memory) : 1);
+    }
+
     void load(const Instruction& in, Id pointer, Place result, Id value_type,
               std::span<const std::uint32_t> memory) {
         const Space space = space_of(type(type_of(pointer)).storage, in);
-        std::uint32_t layout = 0;
-        if (space != Space::registers)
-            layout = layout_of(value_type, matrix_at(pointer),
-                               space == Space::physical ? aligned_operand(memory) : 1);
+        const std::uint32_t layout = layout_in(space, pointer, value_type, memory);
         Code& code = emit(in, space == Space::registers ? &run_load_registers : &run_load_memory,
                           Flow::self);
         code.op = Op::OpLoad;
@@ -937,10 +942,7 @@ private:
     void store(const Instruction& in, Id pointer, Place value, Id value_type,
                std::span<const std::uint32_t> memory) {
         const Space space = space_of(type(type_of(pointer)).storage, in);
-        std::uint32_t layout = 0;
-        if (space != Space::registers)
-            layout = layout_of(value_type, matrix_at(pointer),
-                               space == Space::physical ? aligned_operand(memory) : 1);
+        const std::uint32_t layout = layout_in(space, pointer, value_type, memory);
         Code& code = emit(in, space == Space::registers ? &run_store_registers : &run_store_memory,
                           Flow::self);
         code.op = Op::OpStore;
