@@ -1,5 +1,6 @@
 # Compiles the kernels of lists (format: tools/kernels.py) to SPIR-V and embeds them in a target, as
-# lanewise::detail::kernel_catalogue() of src/core/kernel_catalogue.hpp.
+# lanewise::detail::kernel_catalogue() of src/core/kernel_catalogue.hpp. Beside them it leaves the sources
+# of the kernels of custom operators, for lanewise::jit to compile: kernel_sources.inc.
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_program(LANEWISE_GLSLANG NAMES glslangValidator glslang REQUIRED)
@@ -36,6 +37,18 @@ function(lanewise_embed_kernels target)
         endforeach()
         list(APPEND all_stems ${stems})
     endforeach()
+
+    # Writes both only when they change.
+    add_custom_command(
+        OUTPUT ${out}/kernel_sources.inc ${out}/kernel_interface.inc
+        COMMAND ${Python3_EXECUTABLE} ${tool} sources --include ${PROJECT_SOURCE_DIR}/kernels --out ${out}
+            ${ARGN}
+        DEPENDS ${ARGN} ${tool}
+        DEPFILE ${out}/kernel_sources.d
+        COMMENT "Gathering the sources of custom kernels"
+        VERBATIM)
+    target_sources(${target} PRIVATE ${out}/kernel_interface.inc ${out}/kernel_sources.inc)
+    set_property(TARGET ${target} APPEND PROPERTY INCLUDE_DIRECTORIES ${out})
 
     # Stems in order make the whole table sorted by name: '.' is below every other letter of a name.
     list(SORT all_stems)

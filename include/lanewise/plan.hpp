@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lanewise/caps.hpp"
+#include "lanewise/custom.hpp"
 
 namespace lanewise {
 
@@ -130,6 +132,8 @@ struct Plan {
     // (x, y, z, unused), written by the pass count_to_groups.
     std::uint64_t indirect_offset = 0;
     std::vector<Pass> passes;
+    // Whose kernels are not built in but compiled (lanewise/jit.hpp) or in a bundle.
+    std::optional<CustomOperator> custom;
 
     const std::vector<Argument>& requirements() const { return arguments; }
     // Null when the plan has no such argument.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "lanewise/custom.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/plan.hpp"
 
@@ -40,6 +41,8 @@ struct ReduceDesc {
     // u32, i32, f32 for 8- and 16-bit elements. Allowed: the default, and u64, i64 or f64 (of the
     // element's kind; argmin and argmax take the default). Integer sums and products wrap in it.
     std::optional<Scalar> accumulator;
+    // The caller's own type and operator, in the place of element, op and accumulator.
+    std::optional<CustomOperator> custom;
     std::uint64_t max_count = 0;  // items, at most, of any use of the plan
     Determinism determinism = Determinism::run_to_run;
     // Forced where set; impossible is an error that says what is missing.
@@ -50,14 +53,14 @@ struct ReduceDesc {
 
 // Plans a reduction.
 //
-// Result in `output`: the value, in the accumulator type (4 or 8 bytes). For argmin and argmax:
-// the value, then the index, in two words of equal size: 4 bytes each, or 8 each when the
-// accumulator has 8 or max_count is above 2^32 (a value of 4 bytes then has the low ones, above
-// zeros).
+// Result in `output`: a custom operator's Result, or the value, in the accumulator type (4 or 8
+// bytes). For argmin and argmax: the value, then the index, in two words of equal size: 4 bytes
+// each, or 8 each when the accumulator has 8 or max_count is above 2^32 (a value of 4 bytes then
+// has the low ones, above zeros).
 //
 // Empty input: the identity: 0 for sum, or, xor; 1 for product; all bits set for and; the largest
 // value (floats: +infinity) for min, the smallest (-infinity) for max; for argmin and argmax that
-// value and the index with all bits set.
+// value and the index with all bits set; of a custom operator what it says (`nothing`).
 //
 // Floats: min, max, argmin, argmax ignore NaN unless all elements are NaN; then the value is the
 // quiet NaN (index 0). -0 is below +0. Sums and products follow IEEE arithmetic in the accumulator

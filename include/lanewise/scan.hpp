@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "lanewise/custom.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/plan.hpp"
 
@@ -50,6 +51,8 @@ struct ScanDesc {
     Direction direction = Direction::forward;
     // The type of the output, in which sums are formed, as in ReduceDesc.
     std::optional<Scalar> accumulator;
+    // The caller's own type and operator, in the place of element, op, accumulator and initial.
+    std::optional<CustomOperator> custom;
     // Combined before the first item, as bits of the accumulator type (low ones first). Not for
     // argmin and argmax; for min and max only where the accumulator is the element's type.
     std::optional<std::uint64_t> initial;
@@ -65,8 +68,9 @@ struct ScanDesc {
 //
 // Output, for each item: what reduce would give (lanewise/reduce.hpp: value, or value and index, in
 // words of reduce_result_bytes) for the items up to and including it, or up to but without it. The
-// first output of an exclusive scan is `initial`, or else reduce's result of no items. Outputs past
-// the count are not written. An empty input writes nothing.
+// first output of an exclusive scan is `initial`, or else reduce's result of no items. Of a custom
+// operator it is a Result, and its first argument is what comes first in the scan's order. Outputs
+// past the count are not written. An empty input writes nothing.
 //
 // Floats: min, max, argmin, argmax as in reduce; argmin and argmax of nothing but NaN give the
 // lowest index of the items combined. Sums and products follow IEEE arithmetic; with run_to_run

@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
 #include "lanewise/plan.hpp"
@@ -197,11 +198,10 @@ public:
     const Machine& machine() const;
 
     // Errors: unsupported (the plan asks for what the caps lack, or for a kernel that this build
-    // has not), limit_exceeded, compile_failed (a kernel that the simulator cannot run).
-    Result<Executable> compile(const Plan& plan) const;
-    // The same with the modules that `find` gives for Pass::kernel instead of the catalogue's.
-    using FindKernel = std::span<const std::uint32_t> (*)(std::string_view kernel, void* user);
-    Result<Executable> compile(const Plan& plan, FindKernel find, void* user) const;
+    // has not), limit_exceeded, compile_failed (a kernel that the simulator cannot run). `bundle`
+    // has the kernels of custom operators (lanewise/jit.hpp makes them); a kernel named like a
+    // built-in one takes its place.
+    Result<Executable> compile(const Plan& plan, const Bundle* bundle = nullptr) const;
 
     struct State;
 

@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
 #include "lanewise/plan.hpp"
@@ -77,6 +78,9 @@ struct CountBuffer {
 using Count = std::variant<std::uint64_t, CountBuffer>;
 
 struct CompileOptions {
+    // Has the kernels of custom operators (lanewise/jit.hpp makes them); a kernel named like a
+    // built-in one takes its place. Must outlive the call, or the future of compile_async.
+    const Bundle* bundle = nullptr;
     // Overrides Adoption::pipeline_cache.
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
 };

@@ -1,10 +1,10 @@
 // Accumulator: what a lane holds for the items that it has seen, and how two of them combine. These
-// are the stock types and operators; a user's struct takes this file's place, with these functions:
+// are the stock types and operators; those of the caller (item/custom.glsl, LW_CUSTOM) take their place,
+// with the same functions:
 //
 //   combine(a, b)            b's items join a's
 //   combine_in_order(a, b)   the same where all of b's items come after a's in the input
-//   accumulator_identity()   changes nothing that it is combined with; a user's struct says with a
-//                            flag that it holds nothing, so that the user's operator never meets it
+//   accumulator_identity()   changes nothing that it is combined with
 //   accumulator_select(condition, yes, no)
 //   words_of_accumulator(a), accumulator_of_words(w)   its LW_ACCUMULATOR_WORDS words, in memory
 //   subgroup_shuffle_xor(a, mask)   the accumulator of lane (own ^ mask)
@@ -19,6 +19,10 @@
 //   kOperator, kElementKind, kElementBits (constants)
 #ifndef LW_ITEM_ACCUMULATOR_GLSL
 #define LW_ITEM_ACCUMULATOR_GLSL
+
+#ifdef LW_CUSTOM
+#include "item/custom.glsl"
+#else
 
 #include "item/names.glsl"
 #include "item/order.glsl"
@@ -211,6 +215,8 @@ Accumulator subgroup_shuffle(Accumulator a, uint lane) {
     return Accumulator(subgroupShuffle(a.value, lane));
 #endif
 }
+#endif
+
 #endif
 
 #endif

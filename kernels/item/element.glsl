@@ -16,6 +16,10 @@
 
 #include "item/accumulator.glsl"
 
+#ifdef LW_CUSTOM
+#include "item/custom_element.glsl"
+#else
+
 #if LW_ELEMENT_BITS == 64
 #define LW_STREAMS 2
 #else
@@ -146,5 +150,14 @@ Accumulator accumulator_moved(Accumulator a, uvec2 base) {
 #endif
     return a;
 }
+
+// Item `item` of a vector that begins at index `base`; the identity where the vector has no more than
+// `items`.
+Accumulator item_or_identity(uvec4 vector, uint item, uint items, uvec2 base) {
+    Accumulator a = item_accumulator(vector, item / kItemsPerStream, item % kItemsPerStream, item);
+    return accumulator_select(item < items, accumulator_moved(a, base), accumulator_identity());
+}
+
+#endif
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "item/accumulator.glsl"
 
+#ifndef LW_CUSTOM  // which has all of this in item/custom.glsl
+
 // The result's value has 64 bits, not 32 in the low word of two.
 bool result_is_wide() {
 #if LW_INDEX_BITS == 64
@@ -94,5 +96,7 @@ uint[LW_RESULT_WORDS] words_of_result(Accumulator total, bool any) {
 #endif
     return words;
 }
+
+#endif
 
 #endif

@@ -35,6 +35,7 @@
 #define LW_TILE_LOOK_BACK_GLSL
 
 #include "item/accumulator.glsl"
+#include "item/select.glsl"
 #include "tile/memory.glsl"
 
 const uint kFlagEmpty = 0u;

@@ -6,6 +6,8 @@
 //   lane 2          p2 . p6
 //   lane 3          p3 . p7
 //
+// Where the operator is not commutative, a lane holds neighbours: p0 p1 p2, p3 p4 p5 and so on.
+//
 // The kernel defines before: LW_BINDINGS, a buffer named scratch (tile/memory.glsl);
 // kWorkgroupSize, kPartialsOffset (words) (constants).
 #ifndef LW_TILE_PARTIALS_GLSL
@@ -13,6 +15,7 @@
 
 #include "item/accumulator.glsl"
 #include "tile/memory.glsl"
+#include "tile/share.glsl"
 
 Accumulator load_partial(uint i) {
     uint first = kPartialsOffset + i * LW_ACCUMULATOR_WORDS;
@@ -32,6 +35,24 @@ void store_partial(uint i, Accumulator a) {
 }
 
 // What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
+#if LW_ORDERED
+
+Accumulator gather_partials(uint groups, uint vlane) {
+    uint each = divide_up(groups, kWorkgroupSize);
+    uint first = min(vlane * each, groups - 1u);
+    Accumulator total = load_partial(first);
+    for (uint i = first + 1u; i < min(first + each, groups); ++i) {
+        total = combine(total, load_partial(i));
+    }
+    return total;
+}
+
+uint lanes_with_partials(uint groups) {
+    return divide_up(groups, divide_up(groups, kWorkgroupSize));
+}
+
+#else
+
 Accumulator gather_partials(uint groups, uint vlane) {
     // Four loads are under way at once: with them the common plans need one round.
     const uint batch = 4u;
@@ -49,5 +70,7 @@ Accumulator gather_partials(uint groups, uint vlane) {
 }
 
 uint lanes_with_partials(uint groups) { return min(groups, kWorkgroupSize); }
+
+#endif
 
 #endif

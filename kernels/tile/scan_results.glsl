@@ -6,43 +6,46 @@
 //     inclusive                bpx bpxy bpxyz bpxyzw
 //     exclusive                bp bpx bpxy bpxyz
 //
-// The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/scan_rows.glsl's;
+// The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/rows.glsl's;
 // kExclusive, kHasInitial (constants, 0 or 1), kInitialLow, kInitialHigh (constants: an accumulator's
 // value).
 #ifndef LW_TILE_SCAN_RESULTS_GLSL
 #define LW_TILE_SCAN_RESULTS_GLSL
 
 #include "item/result.glsl"
-#include "tile/scan_rows.glsl"
+#include "tile/rows.glsl"
 
 const uint kResultWordsPerVector = kItemsPerVector * LW_RESULT_WORDS;
 
 #ifdef LW_DEVICE_ADDRESS
-layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer output_vectors {
+layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer output_quads {
     uvec4 at[];
 };
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer output_words {
     uint at[];
 };
-#define LW_OUTPUT_VECTOR(tile, i) output_vectors(output_place(tile)).at[i]
+#define LW_OUTPUT_QUAD(tile, i) output_quads(output_place(tile)).at[i]
 #define LW_OUTPUT_WORD(tile, i) output_words(output_place(tile)).at[i]
 uvec2 output_place(uint tile) {
     return add64(parameters.addresses[LW_OUTPUT_BINDING],
                  multiply32(tile, 4u * kResultWordsPerVector * kTileVectors));
 }
 #else
-layout(set = 0, binding = LW_OUTPUT_BINDING, std430) writeonly buffer output_vectors_block {
+layout(set = 0, binding = LW_OUTPUT_BINDING, std430) writeonly buffer output_quads_block {
     uvec4 at[];
-} output_vectors;
-// The same buffer once more: the last results may be no whole vector.
+} output_quads;
+// The same buffer once more: the last results may be no whole quad.
 layout(set = 0, binding = LW_OUTPUT_BINDING, std430) writeonly buffer output_words_block {
     uint at[];
 } output_words;
-#define LW_OUTPUT_VECTOR(tile, i) output_vectors.at[(tile) * (kTileItems * LW_RESULT_WORDS / 4u) + (i)]
+#define LW_OUTPUT_QUAD(tile, i) output_quads.at[(tile) * (kTileItems * LW_RESULT_WORDS / 4u) + (i)]
 #define LW_OUTPUT_WORD(tile, i) output_words.at[(tile) * (kTileItems * LW_RESULT_WORDS) + (i)]
 #endif
 
 Accumulator initial_value() {
+#ifdef LW_CUSTOM
+    return accumulator_initial();
+#else
     Accumulator a = accumulator_identity();
 #if LW_ACCUMULATOR_BITS == 64
     a.value = uvec2(kInitialLow, kInitialHigh);
@@ -50,6 +53,7 @@ Accumulator initial_value() {
     a.value = kInitialLow;
 #endif
     return a;
+#endif
 }
 
 // What all items before the tile combine to, the initial value first, from what the tiles before it
@@ -60,10 +64,10 @@ Accumulator with_initial(Accumulator before) {
 
 // Writes the tile's results. `before` is what everything before the tile combines to, prefixes what
 // the values of the tile before each row do.
-void store_tile(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
+void store_tile(Tile tile, uint vlane, Vector vectors[kScanRows],
                 Accumulator prefixes[kScanRows], Accumulator before) {
     [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        uint i = vector_of_row(row, vlane);
+        uint i = vector_of_row(row, vlane, false);
         bool whole = tile.items == kTileItems;
         uint items = whole ? kItemsPerVector : items_of_vector(tile, i);
         uvec2 base = index_of_vector(tile, i);
@@ -74,7 +78,8 @@ void store_tile(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
         uint words[kResultWordsPerVector];
         [[unroll]] for (uint j = 0u; j < kItemsPerVector; ++j) {
             uint item = item_in_order(j);
-            Accumulator with_item = combine(running, scan_item(vectors[row], j, items, base));
+            Accumulator with_item =
+                combine(running, item_or_identity(vectors[row], item, items, base));
             bool any = !(maybe_first && i * kItemsPerVector + item == first_item);
             uint result[LW_RESULT_WORDS] =
                 words_of_result(accumulator_select(kExclusive != 0u, running, with_item), any);
@@ -88,9 +93,9 @@ void store_tile(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
             }
             running = with_item;
         }
-        if (whole || items == kItemsPerVector) {
+        if (kResultWordsPerVector % 4u == 0u && (whole || items == kItemsPerVector)) {
             [[unroll]] for (uint q = 0u; q < kResultWordsPerVector / 4u; ++q) {
-                LW_OUTPUT_VECTOR(tile.number, i * (kResultWordsPerVector / 4u) + q) =
+                LW_OUTPUT_QUAD(tile.number, i * (kResultWordsPerVector / 4u) + q) =
                     uvec4(words[4u * q], words[4u * q + 1u], words[4u * q + 2u],
                           words[4u * q + 3u]);
             }

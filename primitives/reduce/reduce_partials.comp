@@ -22,6 +22,7 @@
 #ifndef LW_INDEX_BITS
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
+// LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
@@ -55,6 +56,7 @@ LW_BUFFER(result, 1, writeonly)
 
 #include "item/accumulator.glsl"
 #include "item/result.glsl"
+#include "subgroup/lane_number.glsl"
 #include "tile/partials.glsl"
 #include "tile/share.glsl"
 #ifdef LW_FORM_SUBGROUP
@@ -62,17 +64,6 @@ LW_BUFFER(result, 1, writeonly)
 #else
 #include "workgroup/reduce_barrier.glsl"
 #endif
-
-// As in reduce_tiles.
-uint lane_number() {
-    uint number = gl_LocalInvocationIndex;
-#ifdef LW_FORM_SUBGROUP
-    if (subgroups_are_full()) {
-        number = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
-    }
-#endif
-    return number;
-}
 
 void main() {
     uint vlane = lane_number();

@@ -32,7 +32,7 @@ constexpr detail::Names<ReduceStrategy, 4> kStrategyNames{
 constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
-constexpr std::uint32_t kVectorBytes = 16;
+constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: reduce_tiles
 // Indirect arguments are held for every dispatch that max_count could take.
 constexpr std::uint32_t kMaxDispatches = 4096;
@@ -42,13 +42,10 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 }
 
 using detail::AccumulatorLayout;
+using detail::combination_of;
 using detail::largest_workgroup;
 using detail::workgroup_reduce_barriers;
 using detail::workgroup_reduce_slots;
-
-detail::Combination combination_of(const ReduceDesc& desc) {
-    return {desc.element, desc.op, desc.accumulator, desc.max_count};
-}
 
 AccumulatorLayout layout_of(const ReduceDesc& desc) {
     return detail::layout_of(combination_of(desc));
@@ -56,7 +53,7 @@ AccumulatorLayout layout_of(const ReduceDesc& desc) {
 
 // What arrival_sum lacks; empty when it can be.
 std::string arrival_sum_lacks(const Caps& caps, const ReduceDesc& desc) {
-    if (desc.op != Operator::sum || is_float(desc.element) ||
+    if (desc.custom || desc.op != Operator::sum || is_float(desc.element) ||
         size_of(reduce_accumulator(desc)) != 4) {
         return "arrival_sum is for sums of integers in 32 bits";
     }
@@ -81,7 +78,8 @@ struct Shape {
 constexpr std::uint32_t kArrivedBytes = 4;
 
 std::uint32_t items_per_vector(const ReduceDesc& desc) {
-    return kVectorBytes / size_of(desc.element);
+    const detail::Combination combination = combination_of(desc);
+    return detail::vector_bytes(combination) / detail::element_bytes(combination);
 }
 
 // Everything that follows from a policy; an error where the device or the arithmetic forbids it.
@@ -128,7 +126,8 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
                                     caps.subgroup.max_workgroup_subgroups));
         }
     }
-    shape.workgroup_memory = workgroup_reduce_slots(tier, w, shape.subgroup_size) * layout.bytes();
+    shape.workgroup_memory =
+        workgroup_reduce_slots(tier, w, shape.subgroup_size) * layout.workgroup_bytes();
     shape.barriers = workgroup_reduce_barriers(tier, w, shape.subgroup_size);
     if (shape.workgroup_memory + kArrivedBytes > caps.limits.max_workgroup_memory) {
         return fail(ErrorCode::limit_exceeded,
@@ -174,7 +173,13 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
 // The table's policy as this device can run it.
 ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReducePolicy policy) {
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
-    const std::uint32_t accumulator_bytes = layout_of(desc).bytes();
+    // Custom elements may be long; a lane holds no more than this of them at a time.
+    constexpr std::uint32_t most_bytes = 128;
+    while (desc.custom && policy.vectors > 1 &&
+           policy.vectors * detail::vector_bytes(combination_of(desc)) > most_bytes) {
+        policy.vectors /= 2;
+    }
+    const std::uint32_t accumulator_bytes = layout_of(desc).workgroup_bytes();
     while (policy.workgroup_size > 4 &&
            workgroup_reduce_slots(Tier::barrier, policy.workgroup_size, 0) * accumulator_bytes +
                    kArrivedBytes >
@@ -197,7 +202,7 @@ std::uint64_t monotone_scratch_bytes(const Caps& caps, const ReduceDesc& desc, T
                                      std::uint64_t own_bytes) {
     std::uint64_t bytes = own_bytes;
     for (const detail::ReducePolicyRow& row : detail::reduce_policy_rows(caps, tier)) {
-        const std::uint64_t row_count = row.max_bytes / size_of(desc.element);
+        const std::uint64_t row_count = row.max_bytes / detail::element_bytes(combination_of(desc));
         if (row_count >= desc.max_count) break;
         const auto shape =
             shape_of(caps, desc, tier, fitted(caps, desc, tier, row.policy), row_count);
@@ -224,7 +229,7 @@ ReducePolicy reduce_policy(const Caps& caps, const ReduceDesc& desc, Tier tier) 
     const auto rows = detail::reduce_policy_rows(caps, tier);
     // The last row's bound is the largest number, so a row is always found. Saturating: a count
     // whose bytes pass 2^64 is refused elsewhere.
-    const std::uint64_t element_bytes = size_of(desc.element);
+    const std::uint64_t element_bytes = detail::element_bytes(combination_of(desc));
     const std::uint64_t bytes = desc.max_count > ~std::uint64_t{0} / element_bytes
                                     ? ~std::uint64_t{0}
                                     : desc.max_count * element_bytes;
@@ -237,7 +242,11 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     if (std::string why = detail::mismatch(combination_of(desc)); !why.empty()) {
         return fail(ErrorCode::bad_argument, std::move(why));
     }
-    const std::uint64_t element_bytes = size_of(desc.element);
+    if (desc.custom && !desc.custom->initial.empty()) {
+        return fail(ErrorCode::bad_argument,
+                    "custom operator: `initial` is for scans; `nothing` is what no items give");
+    }
+    const std::uint64_t element_bytes = detail::element_bytes(combination_of(desc));
     if (auto refused = detail::check_device(caps, combination_of(desc), "reduce"); !refused)
         return tl::unexpected(refused.error());
     const AccumulatorLayout layout = layout_of(desc);
@@ -247,9 +256,9 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
 
     const std::uint64_t input_bytes =
         std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
-    const auto addressing =
-        detail::choose_addressing(caps, desc.addressing, desc.max_count, input_bytes, kMostBindings,
-                                  "reduce", fmt::format("items of {}", to_text(desc.element)));
+    const auto addressing = detail::choose_addressing(
+        caps, desc.addressing, desc.max_count, input_bytes, kMostBindings, "reduce",
+        fmt::format("items of {}", detail::element_text(combination_of(desc))));
     if (!addressing) return tl::unexpected(addressing.error());
 
     const ReducePolicy policy = desc.policy.value_or(reduce_policy(caps, desc, tier));
@@ -258,21 +267,24 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
 
     Plan plan;
     plan.primitive = "reduce";
-    plan.summary = fmt::format("{} of {} into {}", to_text(desc.op), to_text(desc.element),
-                               to_text(reduce_accumulator(desc)));
+    plan.summary = fmt::format("{} of {} into {}", detail::operator_text(combination_of(desc)),
+                               detail::element_text(combination_of(desc)),
+                               detail::output_text(combination_of(desc)));
+    plan.custom = desc.custom;
     plan.tier = tier;
     plan.reason = choice->reason;
     plan.policy = to_text(policy);
     plan.addressing = *addressing;
     plan.max_count = desc.max_count;
-    plan.element_bytes = size_of(desc.element);
+    plan.element_bytes = static_cast<std::uint32_t>(element_bytes);
     plan.share = shape->share;
     plan.indirect_offset = detail::kParameterBytes;
 
     const bool by_address = *addressing == Addressing::device_address;
     const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
     const std::uint32_t alignment =
-        by_address ? kVectorBytes : std::max(kVectorBytes, caps.limits.storage_offset_alignment);
+        by_address ? kInputAlignment
+                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
     const std::uint64_t scratch_bytes =
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
@@ -311,8 +323,8 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
 
     plan.passes.push_back(
         detail::count_to_groups_pass(caps, plan.share, desc.max_count, *addressing));
-    Pass tiles = make_pass("reduce_tiles", fmt::format("e{}_{}{}", 8 * element_bytes, layout.name(),
-                                                       arrival_sum ? "_atomic64" : ""));
+    Pass tiles = make_pass("reduce_tiles", detail::kernel_types(combination_of(desc)) +
+                                               (arrival_sum ? "_atomic64" : ""));
     // Strategies without state bind scratch in its place: the kernel does not touch it.
     tiles.bindings = {Role::input, Role::output, Role::scratch,
                       plan.state_bytes > 0 ? Role::state : Role::scratch};

@@ -49,6 +49,7 @@
 #ifndef LW_INDEX_BITS
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
+// LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // LW_ATOMIC64: the strategy arrival_sum, for sums of integers in 32 bits; else the others.
@@ -107,6 +108,7 @@ layout(set = 0, binding = 3, std430) coherent buffer state_longs_block { uint64_
 #include "item/accumulator.glsl"
 #include "item/element.glsl"
 #include "item/result.glsl"
+#include "subgroup/lane_number.glsl"
 #include "tile/load.glsl"
 #include "tile/partials.glsl"
 #include "tile/share.glsl"
@@ -115,8 +117,6 @@ layout(set = 0, binding = 3, std430) coherent buffer state_longs_block { uint64_
 #else
 #include "workgroup/reduce_barrier.glsl"
 #endif
-
-const uint kTileItems = kTileVectors * kItemsPerVector;
 
 shared uint sh_arrived;
 
@@ -141,17 +141,22 @@ Accumulator subgroup_combine_partials(uint groups, uint vlane) {
 
 #endif
 
-// The virtual lane where subgroups are full. Otherwise any numbering does, since the operator is
-// commutative: the one of subgroup/vlane.glsl would need ballots and a barrier.
-uint lane_number() {
-    uint number = gl_LocalInvocationIndex;
-#ifdef LW_FORM_SUBGROUP
-    if (subgroups_are_full()) {
-        number = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
-    }
-#endif
-    return number;
+#ifdef LW_CUSTOM
+
+const uint kReverse = 0u;
+#define kScanRows kVectors
+uint scan_place(uint row, uint vlane) { return row * kWorkgroupSize + vlane; }
+#include "tile/sum_tiles.glsl"
+
+// As below. Accumulators know themselves whether they hold anything.
+Accumulator workgroup_combine_part(Part part, Share share, uint vlane, out bool any) {
+    any = true;
+    return workgroup_sum_tiles(share, part.first, part.end + (part.cut != 0u ? 1u : 0u), vlane);
 }
+
+#else
+
+const uint kTileItems = kTileVectors * kItemsPerVector;
 
 uvec2 index_of_lane(uint tile, uint vlane) {
     return add64(multiply32(tile, kTileItems), uvec2(vlane * kItemsPerVector, 0u));
@@ -205,6 +210,38 @@ void add_cut_vector(inout Accumulator total, bool holds, uint tile, uint i, uint
         holds = true;
     }
 }
+
+// What a workgroup's part combines to, in lane 0, and whether it holds an item.
+Accumulator workgroup_combine_part(Part part, Share share, uint vlane, out bool any) {
+    Accumulator streams[LW_STREAMS];
+    for (uint tile = part.first; tile < part.end; ++tile) {
+        add_tile(streams, tile != part.first, tile, vlane, true, 0u);
+    }
+    bool has_tile = part.first < part.end;
+    uint whole = part.cut / kItemsPerVector;
+    if (whole != 0u) add_tile(streams, has_tile, part.end, vlane, false, whole);
+
+    // Lanes from here on hold nothing.
+    uint lanes = has_tile ? kWorkgroupSize
+                          : min(kWorkgroupSize, divide_up(part.cut, kItemsPerVector));
+    bool holds = has_tile || vlane < whole;
+    Accumulator total = streams[0];
+    if (holds) {
+#if LW_STREAMS == 4
+        total = combine(combine(streams[0], streams[1]), combine(streams[2], streams[3]));
+#else
+        total = combine(streams[0], streams[1]);
+#endif
+    }
+    uint cut = part.cut % kItemsPerVector;
+    if (cut != 0u && vlane == whole % kWorkgroupSize) {
+        add_cut_vector(total, holds, part.end, whole, cut);
+    }
+    any = lanes != 0u;
+    return workgroup_reduce(total, vlane, lanes);
+}
+
+#endif
 
 #ifdef LW_ATOMIC64
 
@@ -263,43 +300,19 @@ void main() {
     uint vlane = lane_number();
     Share share = read_share();
     uint group = group_number();
-    Part part = part_of_group(share, group, kTileItems);
-
-    Accumulator streams[LW_STREAMS];
-    for (uint tile = part.first; tile < part.end; ++tile) {
-        add_tile(streams, tile != part.first, tile, vlane, true, 0u);
-    }
-    bool has_tile = part.first < part.end;
-    uint whole = part.cut / kItemsPerVector;
-    if (whole != 0u) add_tile(streams, has_tile, part.end, vlane, false, whole);
-
-    // Lanes from here on hold nothing.
-    uint lanes = has_tile ? kWorkgroupSize
-                          : min(kWorkgroupSize, divide_up(part.cut, kItemsPerVector));
-    bool holds = has_tile || vlane < whole;
-    Accumulator total = streams[0];
-    if (holds) {
-#if LW_STREAMS == 4
-        total = combine(combine(streams[0], streams[1]), combine(streams[2], streams[3]));
-#else
-        total = combine(streams[0], streams[1]);
-#endif
-    }
-    uint cut = part.cut % kItemsPerVector;
-    if (cut != 0u && vlane == whole % kWorkgroupSize) {
-        add_cut_vector(total, holds, part.end, whole, cut);
-    }
-    total = workgroup_reduce(total, vlane, lanes);
+    bool any;
+    Accumulator total = workgroup_combine_part(part_of_group(share, group, kTileItems), share, vlane,
+                                               any);
 
 #ifdef LW_ATOMIC64
     if (vlane == 0u && (share.groups == 1u || add_arrival(total, share.groups))) {
-        write_result(total, lanes != 0u);
+        write_result(total, any);
     }
 #else
     if (kStrategy == kTwoPass) {
         if (vlane == 0u) store_partial(group, total);
     } else if (kStrategy == kOneWorkgroup || share.groups == 1u) {
-        if (vlane == 0u) write_result(total, lanes != 0u);
+        if (vlane == 0u) write_result(total, any);
     } else {
         if (vlane == 0u) store_partial(group, total);
         memoryBarrierBuffer();

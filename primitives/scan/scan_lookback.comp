@@ -7,7 +7,7 @@
 //   shaderBufferInt64Atomics.
 // Memory order: none but that of the relaxed atomics of the state, one word at a time. Tiles go by
 //   ticket, so that the tiles that a workgroup looks back at are those of workgroups that run or ran.
-// Tail: items that are not there are the identity (kernels/tile/scan_rows.glsl) and are not written.
+// Tail: items that are not there are the identity (kernels/tile/rows.glsl) and are not written.
 // Source: Merrill and Garland (kernels/tile/look_back.glsl); that missing tiles are summed again, and
 //   the sums ahead (kAhead), are our own.
 // What differs in WGSL: no 64-bit atomics, so values in halves; loops that workgroups leave together.
@@ -33,6 +33,7 @@
 #ifndef LW_INDEX_BITS
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
+// LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // LW_ATOMIC64: a flag beside each word of a value; else beside each half of one.
@@ -101,18 +102,19 @@ shared Accumulator sh_before;
 
 // Both give the sum of a tile in lane 0 only; a barrier must stand between two calls.
 Accumulator workgroup_tile_sum(Share share, uint t, uint vlane) {
-    ScanTile tile = scan_tile(share, t);
-    uvec4 vectors[kScanRows];
-    load_tile(tile, vlane, vectors);
+    Tile tile = tile_in_order(share, t);
+    Vector vectors[kScanRows];
+    load_tile(tile, vlane, true, vectors);
     return workgroup_reduce(sum_lane(tile, vlane, vectors), vlane, kWorkgroupSize);
 }
 
 // One row at a time: what is called while a lane holds a tile must not take its registers.
 Accumulator workgroup_tile_sum_again(Share share, uint t, uint vlane) {
-    ScanTile tile = scan_tile(share, t);
+    Tile tile = tile_in_order(share, t);
     Accumulator sum = accumulator_identity();
     [[dont_unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        sum = combine(sum, sum_row(tile, row, vlane, load_row(tile, row, vlane)));
+        uint i = vector_of_row(row, vlane, true);
+        sum = combine(sum, sum_vector(tile, i, load_vector_to_end(tile, i)));
     }
     return workgroup_reduce(sum, vlane, kWorkgroupSize);
 }
@@ -226,9 +228,9 @@ void main() {
     uint t = sh_ticket.x;
     uint epoch = sh_ticket.y;
     if (t < share.tiles) {
-        ScanTile tile = scan_tile(share, t);
-        uvec4 vectors[kScanRows];
-        load_tile(tile, vlane, vectors);
+        Tile tile = tile_in_order(share, t);
+        Vector vectors[kScanRows];
+        load_tile(tile, vlane, false, vectors);
         if (kAhead != 0u && t + kAhead < share.tiles) {
             Accumulator sum = workgroup_tile_sum(share, t + kAhead, vlane);
             if (vlane == 0u) publish(t + kAhead, epoch, kFlagSum, sum);

@@ -23,6 +23,7 @@ namespace lanewise {
 namespace {
 
 using detail::AccumulatorLayout;
+using detail::combination_of;
 
 constexpr detail::Names<ScanStrategy, 4> kStrategyNames{
     {{ScanStrategy::one_workgroup, "one_workgroup"},
@@ -38,7 +39,8 @@ constexpr detail::Names<Direction, 2> kDirectionNames{
 constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
-constexpr std::uint32_t kVectorBytes = 16;
+constexpr std::uint32_t kVectorBytes = 16;  // that policies speak of
+constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: scan_lookback
 constexpr std::uint32_t kMaxDispatches = 4096;
 
@@ -50,12 +52,11 @@ constexpr std::uint32_t kLookBackWords = 8;
 constexpr std::uint32_t kMostEpochsAtomic64 = (1u << 30) - 1;
 constexpr std::uint32_t kMostEpochsHalves = (1u << 14) - 1;
 
+// Every look at a tile reads a value whole.
+constexpr std::uint32_t kMostPublishedBytes = 32;
+
 tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, "scan: " + std::move(message), {}});
-}
-
-detail::Combination combination_of(const ScanDesc& desc) {
-    return {desc.element, desc.op, desc.accumulator, desc.max_count};
 }
 
 bool looks_back(ScanStrategy strategy) {
@@ -67,19 +68,20 @@ std::string look_back_lacks(const ScanDesc& desc) {
     const AccumulatorLayout layout = detail::layout_of(combination_of(desc));
     if (layout.index_bits != 0) return "published sums have no room for an index";
     if (layout.float64) return "there is no kernel for arithmetic in f64";
+    if (layout.bytes() > kMostPublishedBytes) return "the values are too long to be published";
     return {};
 }
 
 // Sums of floats whose order depends on who is quick.
 bool is_out_of_order(const ScanDesc& desc) {
-    const bool rounds = desc.op == Operator::sum || desc.op == Operator::product;
-    return is_float(desc.element) && rounds && desc.determinism == Determinism::run_to_run;
+    return detail::rounds(combination_of(desc)) && desc.determinism == Determinism::run_to_run;
 }
 
 bool has_image(Operator op) { return op == Operator::min || op == Operator::max; }
 
 // The initial value as kernels hold it: for min and max its order image (kernels/item/order.glsl).
 std::uint64_t initial_words(const ScanDesc& desc) {
+    if (desc.custom) return 0;  // a part of its kernels
     const std::uint64_t bits = desc.initial.value_or(0);
     if (!has_image(desc.op)) return bits;
     const std::uint32_t width = 8 * size_of(desc.element);
@@ -95,8 +97,13 @@ std::uint64_t initial_words(const ScanDesc& desc) {
     return ((ascending ^ complement) - turn) & mask;
 }
 
+bool has_initial(const ScanDesc& desc) {
+    return desc.custom ? !desc.custom->initial.empty() : desc.initial.has_value();
+}
+
 std::string wrong_initial(const ScanDesc& desc) {
     if (!desc.initial) return {};
+    if (desc.custom) return "a custom operator has its own initial value, in bytes";
     if (is_arg(desc.op)) {
         return fmt::format("{} takes no initial value: it has no index", to_text(desc.op));
     }
@@ -116,7 +123,7 @@ std::string wrong_initial(const ScanDesc& desc) {
 
 std::uint32_t workgroup_memory(const ScanDesc& desc, Tier tier, const ScanPolicy& policy,
                                std::uint32_t size) {
-    const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).bytes();
+    const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).workgroup_bytes();
     const std::uint32_t w = policy.workgroup_size;
     const std::uint32_t scan =
         detail::workgroup_scan_slots(tier, w, policy.vectors, size) * accumulator;
@@ -204,7 +211,8 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     }
 
     Share& share = shape.share;
-    share.tile_items = w * policy.vectors * kVectorBytes / size_of(desc.element);
+    share.tile_items = w * policy.vectors * detail::vector_bytes(combination_of(desc)) /
+                       detail::element_bytes(combination_of(desc));
     share.max_groups = policy.strategy == ScanStrategy::one_workgroup
                            ? 1
                            : std::min(policy.max_groups, caps.limits.max_groups_x);
@@ -255,11 +263,22 @@ bool can_look_back(const Caps& caps, const ScanDesc& desc, const ScanPolicy& pol
            kStateHeaderBytes + tiles * 2 * accumulator <= caps.limits.max_storage_range;
 }
 
+// What a lane holds of a vector, at most: its elements as they were read, or its results.
+std::uint32_t row_bytes(const ScanDesc& desc) {
+    const detail::Combination combination = combination_of(desc);
+    const std::uint32_t items =
+        detail::vector_bytes(combination) / detail::element_bytes(combination);
+    if (!desc.custom) return items * 4;  // as the policies were measured: wide results are no more
+    return std::max({detail::vector_bytes(combination), items * detail::result_bytes(combination),
+                     detail::layout_of(combination).bytes()});
+}
+
 // The table's policy as this device and element can run it.
 ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy policy) {
     if (looks_back(policy.strategy) && !can_look_back(caps, desc, policy))
         policy = detail::kGpuScanFallBack;
-    for (std::uint32_t bytes = size_of(desc.element); bytes < 4 && policy.vectors > 1; bytes *= 2)
+    for (std::uint32_t bytes = row_bytes(desc); bytes > kVectorBytes && policy.vectors > 1;
+         bytes /= 2)
         policy.vectors /= 2;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     while (workgroup_memory(desc, Tier::barrier, policy, 0) > caps.limits.max_workgroup_memory) {
@@ -290,8 +309,9 @@ std::uint64_t monotone_scratch_bytes(const Caps& caps, const ScanDesc& desc, Tie
 }
 
 std::string summary_of(const ScanDesc& desc) {
-    std::string text = fmt::format("{} {} of {} into {}", to_text(desc.kind), to_text(desc.op),
-                                   to_text(desc.element), to_text(scan_accumulator(desc)));
+    std::string text = fmt::format(
+        "{} {} of {} into {}", to_text(desc.kind), detail::operator_text(combination_of(desc)),
+        detail::element_text(combination_of(desc)), detail::output_text(combination_of(desc)));
     if (desc.direction == Direction::reverse) text += ", reverse";
     if (desc.initial) text += fmt::format(", from {:#x}", *desc.initial);
     return text;
@@ -325,11 +345,10 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         return fail(ErrorCode::bad_argument, std::move(why));
     if (std::string why = wrong_initial(desc); !why.empty())
         return fail(ErrorCode::bad_argument, std::move(why));
-    const std::uint64_t element_bytes = size_of(desc.element);
+    const std::uint64_t element_bytes = detail::element_bytes(combination_of(desc));
     const std::uint64_t result_bytes = scan_result_bytes(desc);
     if (auto refused = detail::check_device(caps, combination_of(desc), "scan"); !refused)
         return tl::unexpected(refused.error());
-    const AccumulatorLayout layout = detail::layout_of(combination_of(desc));
     const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;
@@ -340,8 +359,9 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     const auto addressing = detail::choose_addressing(
         caps, desc.addressing, desc.max_count, std::max(input_bytes, output_bytes), kMostBindings,
         "scan",
-        output_bytes > input_bytes ? fmt::format("outputs of {}", to_text(scan_accumulator(desc)))
-                                   : fmt::format("items of {}", to_text(desc.element)));
+        output_bytes > input_bytes
+            ? fmt::format("outputs of {}", detail::output_text(combination_of(desc)))
+            : fmt::format("items of {}", detail::element_text(combination_of(desc))));
     if (!addressing) return tl::unexpected(addressing.error());
 
     const ScanPolicy policy = desc.policy.value_or(scan_policy(caps, desc, tier));
@@ -353,6 +373,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     Plan plan;
     plan.primitive = "scan";
     plan.summary = summary_of(desc);
+    plan.custom = desc.custom;
     plan.tier = tier;
     plan.reason = choice->reason;
     plan.policy = to_text(policy);
@@ -368,7 +389,8 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     const bool by_address = *addressing == Addressing::device_address;
     const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
     const std::uint32_t alignment =
-        by_address ? kVectorBytes : std::max(kVectorBytes, caps.limits.storage_offset_alignment);
+        by_address ? kInputAlignment
+                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
     const std::uint64_t scratch_bytes =
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
@@ -378,7 +400,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
                        Access::read_write}};
 
     const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
-    const std::string types = fmt::format("e{}_{}", 8 * element_bytes, layout.name());
+    const std::string types = detail::kernel_types(combination_of(desc));
     const auto make_pass = [&](const char* name, const std::string& variant) {
         Pass pass;
         pass.name = name;
@@ -407,7 +429,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         const std::uint64_t initial = initial_words(desc);
         pass.constants.insert(pass.constants.end(),
                               {{8, "exclusive", desc.kind == ScanKind::exclusive ? 1u : 0u},
-                               {9, "has_initial", desc.initial ? 1u : 0u},
+                               {9, "has_initial", has_initial(desc) ? 1u : 0u},
                                {10, "initial_low", static_cast<std::uint32_t>(initial)},
                                {11, "initial_high", static_cast<std::uint32_t>(initial >> 32)}});
     };

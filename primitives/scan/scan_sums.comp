@@ -4,7 +4,7 @@
 //   the count is in a buffer; one partial per workgroup, in the order of the scan.
 // Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
 // Memory order: none inside; scan_tiles comes after a barrier.
-// Tail: items that are not there are the identity (kernels/tile/scan.glsl).
+// Tail: items that are not there are the identity (kernels/tile/rows.glsl).
 // Source: none; the usual first half of reduce-then-scan.
 // What differs in WGSL: nothing.
 //
@@ -25,6 +25,7 @@
 #ifndef LW_INDEX_BITS
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
+// LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
@@ -66,7 +67,7 @@ LW_BUFFER(scratch, 1, coherent)
 #include "workgroup/reduce_barrier.glsl"
 #include "workgroup/scan_barrier.glsl"
 #endif
-#include "tile/scan_rows.glsl"
+#include "tile/sum_tiles.glsl"
 
 void main() {
     uint vlane = lane_number();
@@ -76,14 +77,7 @@ void main() {
     uint end = first + min(share.tiles_per_group, share.tiles - first);
     // The last workgroup's is not needed.
     if (group + 1u < share.groups) {
-        Accumulator sum = accumulator_identity();
-        for (uint t = first; t < end; ++t) {
-            ScanTile tile = scan_tile(share, t);
-            uvec4 vectors[kScanRows];
-            load_tile(tile, vlane, vectors);
-            sum = combine(sum, sum_lane(tile, vlane, vectors));
-        }
-        Accumulator total = workgroup_reduce(sum, vlane, kWorkgroupSize);
+        Accumulator total = workgroup_sum_tiles(share, first, end, vlane);
         if (vlane == 0u) store_partial(group, total);
     }
 }

@@ -7,7 +7,7 @@
 // Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
 // Memory order: none between workgroups. Each vector is read and its results are written by one
 //   invocation, reads first, so that the output may lie where the input does.
-// Tail: items that are not there are the identity (kernels/tile/scan_rows.glsl) and are not written.
+// Tail: items that are not there are the identity (kernels/tile/rows.glsl) and are not written.
 // Source: none; the usual second half of reduce-then-scan.
 // What differs in WGSL: in place needs a kernel of its own, as a buffer has one binding there.
 //
@@ -29,6 +29,7 @@
 #ifndef LW_INDEX_BITS
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
+// LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
@@ -99,10 +100,10 @@ void main() {
     uint turn = 0u;
     Accumulator before = with_initial(workgroup_partials_before(group, vlane, turn));
     for (uint t = first; t < end; ++t) {
-        ScanTile tile = scan_tile(share, t);
-        uvec4 vectors[kScanRows];
+        Tile tile = tile_in_order(share, t);
+        Vector vectors[kScanRows];
         Accumulator values[kScanRows];
-        load_tile(tile, vlane, vectors);
+        load_tile(tile, vlane, false, vectors);
         sum_rows(tile, vlane, vectors, values);
         Accumulator total = workgroup_scan(values, vlane, turn++);
         store_tile(tile, vlane, vectors, values, before);

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/core/custom.hpp"
+
 namespace lanewise::detail {
 
 namespace {
+
+constexpr std::uint32_t kVectorBytes = 16;
 
 Scalar accumulator_of(const Combination& combination) {
     return combination.accumulator.value_or(default_accumulator(combination.element));
@@ -30,12 +34,47 @@ std::uint32_t index_bytes(const Combination& combination) {
     return size_of(accumulator_of(combination)) == 8 || wide_index ? 8 : 4;
 }
 
+std::uint32_t element_bytes(const Combination& combination) {
+    return combination.custom != nullptr ? bytes_of(combination.custom->element)
+                                         : size_of(combination.element);
+}
+
+std::uint32_t vector_bytes(const Combination& combination) {
+    const std::uint32_t bytes = element_bytes(combination);
+    return kVectorBytes % bytes == 0 ? kVectorBytes : bytes;
+}
+
+std::string element_text(const Combination& combination) {
+    return combination.custom != nullptr ? to_text(combination.custom->element)
+                                         : to_text(combination.element);
+}
+
+std::string output_text(const Combination& combination) {
+    return combination.custom != nullptr ? to_text(result_of(*combination.custom))
+                                         : to_text(accumulator_of(combination));
+}
+
+std::string operator_text(const Combination& combination) {
+    return combination.custom != nullptr ? combination.custom->name : to_text(combination.op);
+}
+
+std::string kernel_types(const Combination& combination) {
+    if (combination.custom != nullptr) return kernel_types(*combination.custom);
+    return fmt::format("e{}_{}", 8 * size_of(combination.element), layout_of(combination).name());
+}
+
 std::uint32_t result_bytes(const Combination& combination) {
+    if (combination.custom != nullptr) return bytes_of(result_of(*combination.custom));
     return is_arg(combination.op) ? 2 * index_bytes(combination)
                                   : size_of(accumulator_of(combination));
 }
 
+std::uint32_t AccumulatorLayout::workgroup_bytes() const {
+    return custom != nullptr ? detail::workgroup_bytes(*custom) : bytes();
+}
+
 std::string AccumulatorLayout::name() const {
+    if (custom != nullptr) return kernel_types(*custom);
     std::string text = float64 ? "f64" : fmt::format("a{}", value_bits);
     if (index_bits > 0) text += fmt::format("_i{}", index_bits);
     return text;
@@ -43,6 +82,11 @@ std::string AccumulatorLayout::name() const {
 
 AccumulatorLayout layout_of(const Combination& combination) {
     AccumulatorLayout layout;
+    if (combination.custom != nullptr) {
+        layout.custom = combination.custom;
+        layout.value_bits = 32 * words_of(value_of(*combination.custom));
+        return layout;
+    }
     const Scalar accumulator = accumulator_of(combination);
     layout.value_bits = 8 * size_of(accumulator);
     if (is_arg(combination.op)) {
@@ -57,7 +101,11 @@ AccumulatorLayout layout_of(const Combination& combination) {
 }
 
 std::string mismatch(const Combination& combination) {
-    const auto& [element, op, accumulator, max_count] = combination;
+    if (combination.custom != nullptr) {
+        const auto checked = check(*combination.custom);
+        return checked ? std::string() : checked.error().message;
+    }
+    const auto& [element, op, accumulator, max_count, custom] = combination;
     const bool bitwise =
         op == Operator::bit_and || op == Operator::bit_or || op == Operator::bit_xor;
     if (bitwise && is_float(element)) {
@@ -76,6 +124,13 @@ std::string mismatch(const Combination& combination) {
     if (*accumulator == wide) return {};
     return fmt::format("{} accumulate in {} or {}, not {}", to_text(element), to_text(narrow),
                        to_text(wide), to_text(*accumulator));
+}
+
+bool rounds(const Combination& combination) {
+    if (combination.custom != nullptr)
+        return std::ranges::any_of(value_of(*combination.custom), is_float, &Field::scalar);
+    return is_float(combination.element) &&
+           (combination.op == Operator::sum || combination.op == Operator::product);
 }
 
 std::uint32_t element_kind(Scalar element) {
@@ -110,7 +165,15 @@ Result<void> check_device(const Caps& caps, const Combination& combination, cons
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("max_count {} is above 2^48", combination.max_count));
     }
-    if (layout_of(combination).float64 && !caps.types.float64) {
+    if (combination.custom != nullptr) {
+        const char* missing = nullptr;
+        if (uses_float64(*combination.custom) && !caps.types.float64) missing = "shaderFloat64";
+        if (uses_int64(*combination.custom) && !caps.types.int64) missing = "shaderInt64";
+        if (missing != nullptr) {
+            return fail(ErrorCode::unsupported, fmt::format("{} needs {}, which this device lacks",
+                                                            combination.custom->name, missing));
+        }
+    } else if (layout_of(combination).float64 && !caps.types.float64) {
         return fail(ErrorCode::unsupported,
                     fmt::format("{} of {} into f64 needs shaderFloat64, which this device lacks",
                                 to_text(combination.op), to_text(combination.element)));

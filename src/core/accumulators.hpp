@@ -1,5 +1,5 @@
-// What reduce and scan have in common: accumulator types, their layout in the kernels, and which
-// operators they suit.
+// What reduce and scan have in common: elements and accumulators, their layout in the kernels, and
+// which operators they suit.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,39 @@
 #include <string>
 
 #include "lanewise/caps.hpp"
+#include "lanewise/custom.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/plan.hpp"
 
 namespace lanewise::detail {
 
-// An operator on elements, with the accumulator that the caller asked for.
+// An operator on elements, with the accumulator that the caller asked for; or a custom one, beside
+// which the stock ones mean nothing.
 struct Combination {
     Scalar element = Scalar::u32;
     Operator op = Operator::sum;
     std::optional<Scalar> accumulator;
     std::uint64_t max_count = 0;
+    const CustomOperator* custom = nullptr;
 };
+
+// Of a ReduceDesc or ScanDesc, which must outlive it.
+template <class Desc>
+Combination combination_of(const Desc& desc) {
+    return {desc.element, desc.op, desc.accumulator, desc.max_count,
+            desc.custom ? &*desc.custom : nullptr};
+}
+
+std::uint32_t element_bytes(const Combination& combination);
+// Of the vectors that kernels read (kernels/tile/load.glsl): 16, or an element that does not divide
+// it.
+std::uint32_t vector_bytes(const Combination& combination);
+// "u32"; of a custom operator its fields. `output_text` is what the primitive gives.
+std::string element_text(const Combination& combination);
+std::string output_text(const Combination& combination);
+std::string operator_text(const Combination& combination);
+// What names of kernels say of types: "e32_a32", "bounding_box_0123456789abcdef".
+std::string kernel_types(const Combination& combination);
 
 // The accumulator where none is asked for: the element, but 32 bits at least.
 Scalar default_accumulator(Scalar element);
@@ -32,15 +53,21 @@ struct AccumulatorLayout {
     bool float64 = false;  // arithmetic in 64-bit floats
     std::uint32_t value_bits = 32;
     std::uint32_t index_bits = 0;  // argmin and argmax
+    const CustomOperator* custom = nullptr;
 
-    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }
-    std::string name() const;  // "a32_i32": in kernel names
+    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }  // in scratch and state
+    std::uint32_t workgroup_bytes() const;  // in workgroup memory, at most
+    std::string name() const;               // "a32_i32": in kernel names
 };
 
 AccumulatorLayout layout_of(const Combination& combination);
 
 // Empty when the operator and the accumulator suit the element.
 std::string mismatch(const Combination& combination);
+
+// Whether the order of combination shows in the result: sums and products of floats, and whatever a
+// custom operator does to them.
+bool rounds(const Combination& combination);
 
 // The number that kernels know a kind of element by (kernels/item/names.glsl).
 std::uint32_t element_kind(Scalar element);

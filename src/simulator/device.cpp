@@ -161,33 +161,30 @@ Result<std::shared_ptr<const detail::Program>> make_pass_program(
     return std::make_shared<const detail::Program>(*std::move(program));
 }
 
-std::span<const std::uint32_t> from_catalogue(std::string_view kernel, void* user) {
-    const auto* found =
-        lanewise::detail::find_kernel(kernel, *static_cast<const std::uint32_t*>(user));
-    return found == nullptr ? std::span<const std::uint32_t>() : found->words;
-}
-
 std::uint32_t newest_spirv(const Caps& caps) {
     if (caps.api_version_major > 1 || caps.api_version_minor >= 3) return 0x00010600;
     return caps.api_version_minor == 2 ? 0x00010500 : 0x00010300;
 }
 
-Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& device, const Pass& pass,
-                                                            Device::FindKernel find, void* user,
-                                                            bool keep) {
+Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& device, const Plan& plan,
+                                                            const Pass& pass,
+                                                            const Bundle* bundle) {
     if (auto checked = check_pass(device.caps, device.machine, pass); !checked)
         return tl::unexpected(checked.error());
+    // Kept are the built-in ones: a bundle may have others under the same names.
+    const bool keep = bundle == nullptr;
     const std::string key = program_key(pass);
     if (keep) {
         if (const auto found = device.programs.find(key); found != device.programs.end())
             return found->second;
     }
-    const auto words = find(pass.kernel, user);
-    if (words.empty()) {
-        return refuse(ErrorCode::unsupported, "pass {}: this build has no kernel {}", pass.name,
-                      pass.kernel);
+    const auto kernel =
+        lanewise::detail::find_kernel(pass.kernel, newest_spirv(device.caps), bundle);
+    if (!kernel) {
+        return refuse(ErrorCode::unsupported, "pass {}: {}", pass.name,
+                      lanewise::detail::no_kernel(plan, pass.kernel));
     }
-    auto program = make_pass_program(device.caps, pass, words);
+    auto program = make_pass_program(device.caps, pass, kernel->words);
     if (program && keep) device.programs[key] = *program;
     return program;
 }
@@ -216,25 +213,12 @@ Result<Device> Device::create(const Machine& machine, const Caps& caps) {
 const Caps& Device::caps() const { return state_->caps; }
 const Machine& Device::machine() const { return state_->machine; }
 
-Result<Executable> Device::compile(const Plan& plan) const {
-    auto state = std::make_shared<Executable::State>();
-    state->device = state_;
-    state->plan = plan;
-    std::uint32_t version = newest_spirv(state_->caps);
-    for (const Pass& pass : plan.passes) {
-        auto program = compile_pass(*state_, pass, &from_catalogue, &version, true);
-        if (!program) return tl::unexpected(program.error());
-        state->programs.push_back(*std::move(program));
-    }
-    return Executable(std::move(state));
-}
-
-Result<Executable> Device::compile(const Plan& plan, FindKernel find, void* user) const {
+Result<Executable> Device::compile(const Plan& plan, const Bundle* bundle) const {
     auto state = std::make_shared<Executable::State>();
     state->device = state_;
     state->plan = plan;
     for (const Pass& pass : plan.passes) {
-        auto program = compile_pass(*state_, pass, find, user, false);
+        auto program = compile_pass(*state_, plan, pass, bundle);
         if (!program) return tl::unexpected(program.error());
         state->programs.push_back(*std::move(program));
     }

@@ -64,15 +64,14 @@ Result<Executable> Device::compile(const Plan& plan, const CompileOptions& optio
             return tl::unexpected(
                 Error{ErrorCode::bad_argument, "the plan has no passes: was planning an error?"});
         }
-        const VkPipelineCache cache = options.pipeline_cache != VK_NULL_HANDLE
-                                          ? options.pipeline_cache
-                                          : state_->pipeline_cache;
+        CompileOptions chosen = options;
+        if (chosen.pipeline_cache == VK_NULL_HANDLE) chosen.pipeline_cache = state_->pipeline_cache;
         auto state = std::make_shared<Executable::State>();
         state->device = state_;
         state->plan = plan;
         for (const Pass& pass : plan.passes) {
-            auto pipeline = detail::make_pass_pipeline(state_->context, state_->facts, pass,
-                                                       plan.addressing, cache);
+            auto pipeline =
+                detail::make_pass_pipeline(state_->context, state_->facts, plan, pass, chosen);
             if (!pipeline) {
                 Error error = std::move(pipeline.error());
                 if (error.code == ErrorCode::compile_failed)

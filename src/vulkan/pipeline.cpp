@@ -129,16 +129,16 @@ std::uint64_t number_of(Handle handle) {
 }  // namespace
 
 Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const DeviceFacts& facts,
-                                        const Pass& pass, Addressing addressing,
-                                        VkPipelineCache cache) {
+                                        const Plan& plan, const Pass& pass,
+                                        const CompileOptions& options) {
+    const Addressing addressing = plan.addressing;
     if (auto checked = check_needs(facts, pass, addressing); !checked)
         return tl::unexpected(checked.error());
-    const lanewise::detail::KernelModule* kernel =
-        lanewise::detail::find_kernel(pass.kernel, facts.max_spirv_version);
-    if (kernel == nullptr)
-        return refuse(ErrorCode::unsupported, pass,
-                      "this build has no kernel {}; the plan is of another version of the library",
-                      pass.kernel);
+    const auto kernel =
+        lanewise::detail::find_kernel(pass.kernel, facts.max_spirv_version, options.bundle);
+    if (!kernel)
+        return refuse(ErrorCode::unsupported, pass, "{}",
+                      lanewise::detail::no_kernel(plan, pass.kernel));
 
     if (const std::string missing = missing_for_kernel(kernel->words, facts.caps); !missing.empty())
         return refuse(ErrorCode::unsupported, pass,
@@ -226,8 +226,8 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
         .layout = made.layout.get(),
     };
     VkPipeline pipeline = VK_NULL_HANDLE;
-    const VkResult result = context.vk.CreateComputePipelines(context.device, cache, 1, &info,
-                                                              context.allocator(), &pipeline);
+    const VkResult result = context.vk.CreateComputePipelines(
+        context.device, options.pipeline_cache, 1, &info, context.allocator(), &pipeline);
     if (result != VK_SUCCESS || pipeline == VK_NULL_HANDLE) {
         auto error = context.failed(
             result, fmt::format("making the pipeline of pass {} from {}", pass.name, pass.kernel));

@@ -38,7 +38,7 @@ struct PassPipeline {
 // Errors: unsupported, limit_exceeded (the pass asks for what `facts` do not have); compile_failed,
 // without retry_caps; those of the driver.
 Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const DeviceFacts& facts,
-                                        const Pass& pass, Addressing addressing,
-                                        VkPipelineCache cache);
+                                        const Plan& plan, const Pass& pass,
+                                        const CompileOptions& options);
 
 }  // namespace lanewise::vulkan::detail

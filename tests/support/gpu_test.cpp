@@ -195,7 +195,9 @@ Rig::~Rig() = default;
 Result<vulkan::Executable> Rig::compile(const Plan& plan) {
     const std::string key = plan_to_json(plan);
     if (const auto found = compiled_.find(key); found != compiled_.end()) return found->second;
-    auto executable = device_->compile(plan);
+    const auto bundle = bundle_for(plan);
+    if (!bundle) return tl::unexpected(bundle.error());
+    auto executable = device_->compile(plan, {.bundle = &*bundle});
     if (executable) compiled_.emplace(key, *executable);
     return executable;
 }

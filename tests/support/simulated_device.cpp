@@ -42,20 +42,20 @@ simulator::Buffer buffer_of(const TestRange& range) {
             range.offset};
 }
 
-std::span<const std::uint32_t> kernel_of_folder(std::string_view kernel, void*) {
-    static std::map<std::string, std::vector<std::uint32_t>> modules;
-    const std::string name(kernel);
-    const auto [found, is_new] = modules.try_emplace(name);
-    if (is_new) {
-        const std::filesystem::path folder = std::getenv("LANEWISE_TEST_KERNELS");
-        std::ifstream file(folder / (name + ".spv"), std::ios::binary);
+// Modules in the folder LANEWISE_TEST_KERNELS take the place of built-in kernels.
+void add_kernels_of_folder(const Plan& plan, Bundle& bundle) {
+    const char* folder = std::getenv("LANEWISE_TEST_KERNELS");
+    if (folder == nullptr) return;
+    for (const Pass& pass : plan.passes) {
+        std::ifstream file(std::filesystem::path(folder) / (pass.kernel + ".spv"),
+                           std::ios::binary);
         const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-        found->second.resize(bytes.size() / 4);
-        std::memcpy(found->second.data(), bytes.data(), found->second.size() * 4);
+        std::vector<std::uint32_t> words(bytes.size() / 4);
+        if (words.size() < 2) continue;
+        std::memcpy(words.data(), bytes.data(), words.size() * 4);
+        const std::uint32_t version = words[1];
+        bundle.add({pass.kernel, version, std::move(words)});
     }
-    if (!found->second.empty()) return found->second;
-    const auto* built_in = lanewise::detail::find_kernel(kernel, ~0u);
-    return built_in != nullptr ? built_in->words : std::span<const std::uint32_t>();
 }
 
 class SimulatedUse : public TestUse {
@@ -121,9 +121,11 @@ public:
     Result<std::shared_ptr<TestExecutable>> prepare(const Plan& plan) override {
         const std::string key = plan_to_json(plan);
         if (const auto found = prepared_.find(key); found != prepared_.end()) return found->second;
-        auto executable = std::getenv("LANEWISE_TEST_KERNELS") != nullptr
-                              ? device_.compile(plan, &kernel_of_folder, nullptr)
-                              : device_.compile(plan);
+        auto bundle = bundle_for(plan);
+        if (!bundle) return tl::unexpected(bundle.error());
+        add_kernels_of_folder(plan, *bundle);
+        // Without a bundle the device keeps what it has compiled.
+        auto executable = device_.compile(plan, bundle->kernels().empty() ? nullptr : &*bundle);
         if (!executable) return tl::unexpected(executable.error());
         auto made = std::make_shared<SimulatedExecutable>(*std::move(executable), device_.machine(),
                                                           messages_);

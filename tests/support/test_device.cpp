@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "lanewise/jit.hpp"
 #include "src/core/kernel_catalogue.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/simulated_device.hpp"
@@ -80,15 +81,36 @@ std::vector<std::string> TestDevice::end_shared() {
     return messages;
 }
 
+Result<Bundle> bundle_for(const Plan& plan) {
+    static Bundle compiled;
+    Bundle bundle;
+    if (!plan.custom) return bundle;
+    for (const Pass& pass : plan.passes) {
+        if (detail::find_kernel(pass.kernel, ~0u) != nullptr) continue;
+        if (compiled.find(pass.kernel, ~0u) == nullptr) {
+            const auto made = jit::compile(plan);
+            if (!made) return tl::unexpected(made.error());
+            compiled.add(*made);
+        }
+        for (const BundledKernel& kernel : compiled.kernels()) {
+            if (kernel.name == pass.kernel) bundle.add(kernel);
+        }
+    }
+    return bundle;
+}
+
 void expect_kernels_of_tier(const Plan& plan) {
     static std::map<std::string, bool> has_group_operations;
     bool any = false;
     for (const Pass& pass : plan.passes) {
         if (!has_group_operations.contains(pass.kernel)) {
             bool found = false, has = false;
-            for (const detail::KernelModule& module : detail::kernel_catalogue()) {
-                if (module.name != pass.kernel) continue;
-                const SpirvFacts facts = scan_spirv(module.words);
+            const auto bundle = bundle_for(plan);
+            ASSERT_TRUE(bundle) << bundle.error().message;
+            for (const std::uint32_t version : {0x00010300u, 0x00010600u}) {
+                const auto module = detail::find_kernel(pass.kernel, version, &*bundle);
+                if (!module) continue;
+                const SpirvFacts facts = scan_spirv(module->words);
                 bool capability = false;
                 for (const std::uint32_t c : facts.capabilities)
                     capability = capability || is_group_capability(c);

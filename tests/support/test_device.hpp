@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/plan.hpp"
 
@@ -93,6 +94,9 @@ public:
     // Complaints since the last call: validation messages, faults.
     virtual std::vector<std::string> take_messages() = 0;
 };
+
+// The kernels of a plan's custom operator, compiled once; empty for a plan of stock ones.
+Result<Bundle> bundle_for(const Plan& plan);
 
 // Proves that `plan` is what was asked for: its kernels are of the right form (their SPIR-V is
 // searched for subgroup operations). Adds failures.

@@ -1,4 +1,5 @@
-// The rows of a tile, as scans see them: read into registers and summed vector by vector.
+// The rows of a tile, as scans see them, and reductions of custom types: read into registers and summed
+// vector by vector.
 //
 //   vectors of a tile, in the order of the scan     place 0, 1, 2 ...     (workgroup/scan_*.glsl)
 //   in memory, forward                              vector = place
@@ -7,51 +8,47 @@
 // Reverse, tiles go from the last to the first, and so does all inside them; a last tile that the
 // end of the input cuts comes first then. Where there is no item, there is the identity.
 //
+// Where only a tile's sum is wanted and the operator is not commutative (LW_ORDERED), the rows of a lane
+// are neighbours instead: place = lane * rows + row, so that lanes can sum what they have read.
+//
 // The kernel defines before: LW_BINDINGS, LW_INPUT_BINDING (tile/memory.glsl); kScanRows, which is
 // kVectors; what item/element.glsl, tile/load.glsl and workgroup/scan_*.glsl ask for, and that module;
 // kReverse (constant, 0 or 1).
-#ifndef LW_TILE_SCAN_ROWS_GLSL
-#define LW_TILE_SCAN_ROWS_GLSL
+#ifndef LW_TILE_ROWS_GLSL
+#define LW_TILE_ROWS_GLSL
 
 #include "item/element.glsl"
+#include "subgroup/lane_number.glsl"
 #include "tile/load.glsl"
 #include "tile/share.glsl"
 
 const uint kTileItems = kTileVectors * kItemsPerVector;
 
 // A tile by its number in the order of the scan.
-struct ScanTile {
+struct Tile {
     uint number;  // in memory
     uint items;   // kTileItems, or fewer in the last tile of the input
     bool first;   // of the scan
 };
 
-ScanTile scan_tile(Share share, uint t) {
+Tile tile_in_order(Share share, uint t) {
     uint number = kReverse != 0u ? share.tiles - 1u - t : t;
     uint rest = share.count.x & (kTileItems - 1u);
     bool cut = rest != 0u && number == share.tiles - 1u;
-    return ScanTile(number, cut ? rest : kTileItems, t == 0u);
+    return Tile(number, cut ? rest : kTileItems, t == 0u);
 }
 
-// The virtual lane where subgroups are full; otherwise the scan takes any numbering.
-uint lane_number() {
-    uint number = gl_LocalInvocationIndex;
-#ifdef LW_FORM_SUBGROUP
-    if (subgroups_are_full()) {
-        number = gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID;
-    }
-#endif
-    return number;
-}
-
-// The vector of a lane's row in its tile.
-uint vector_of_row(uint row, uint vlane) {
+// The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
+uint vector_of_row(uint row, uint vlane, const bool summed) {
     uint place = scan_place(row, vlane);
+#if LW_ORDERED
+    if (summed) place = vlane * kScanRows + row;
+#endif
     return kReverse != 0u ? kTileVectors - 1u - place : place;
 }
 
 // Items of vector i that are there.
-uint items_of_vector(ScanTile tile, uint i) {
+uint items_of_vector(Tile tile, uint i) {
     uint before = i * kItemsPerVector;
     return min(kItemsPerVector, max(tile.items, before) - before);
 }
@@ -59,71 +56,64 @@ uint items_of_vector(ScanTile tile, uint i) {
 // Item j of a vector, in the order of the scan.
 uint item_in_order(uint j) { return kReverse != 0u ? kItemsPerVector - 1u - j : j; }
 
-uvec4 load_row(ScanTile tile, uint row, uint vlane) {
+// Vector i, of which the last tile may have a part.
+Vector load_vector_to_end(Tile tile, uint i) {
     Place place = tile_place(tile.number);
-    uint i = vector_of_row(row, vlane);
     uint items = items_of_vector(tile, i);
-    uvec4 vector = uvec4(0u);
+    Vector vector = vector_of_zeros();
     if (items == kItemsPerVector) {
         vector = load_vector(place, i);
     } else {
-        [[unroll]] for (uint word = 0u; word < 4u; ++word) {
-            if (word * 32u < items * LW_ELEMENT_BITS) vector[word] = load_word(place, 4u * i + word);
+        [[unroll]] for (uint word = 0u; word < LW_VECTOR_WORDS; ++word) {
+            if (word * 32u < items * LW_ELEMENT_BITS) {
+                LW_VECTOR_WORD(vector, word) = load_word(place, LW_VECTOR_WORDS * i + word);
+            }
         }
     }
     return vector;
 }
 
-void load_tile(ScanTile tile, uint vlane, out uvec4 vectors[kScanRows]) {
+void load_tile(Tile tile, uint vlane, const bool summed, out Vector vectors[kScanRows]) {
     if (tile.items == kTileItems) {
         Place place = tile_place(tile.number);
         [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-            vectors[row] = load_vector(place, vector_of_row(row, vlane));
+            vectors[row] = load_vector(place, vector_of_row(row, vlane, summed));
         }
     } else {
         [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-            vectors[row] = load_row(tile, row, vlane);
+            vectors[row] = load_vector_to_end(tile, vector_of_row(row, vlane, summed));
         }
     }
 }
 
 // Where a tile's vector i begins, in items.
-uvec2 index_of_vector(ScanTile tile, uint i) {
+uvec2 index_of_vector(Tile tile, uint i) {
     return add64(multiply32(tile.number, kTileItems), uvec2(i * kItemsPerVector, 0u));
 }
 
-// Item j in the order of the scan; the identity where it is not there.
-Accumulator scan_item(uvec4 vector, uint j, uint items, uvec2 base) {
-    uint item = item_in_order(j);
-    Accumulator a = item_accumulator(vector, item / kItemsPerStream, item % kItemsPerStream, item);
-    a = accumulator_moved(a, base);
-    return accumulator_select(item < items, a, accumulator_identity());
-}
-
-// What a row of a lane combines to.
-Accumulator sum_row(ScanTile tile, uint row, uint vlane, uvec4 vector) {
-    uint i = vector_of_row(row, vlane);
+// What vector i of a tile combines to.
+Accumulator sum_vector(Tile tile, uint i, Vector vector) {
     uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
     uvec2 base = index_of_vector(tile, i);
-    Accumulator sum = scan_item(vector, 0u, items, base);
+    Accumulator sum = item_or_identity(vector, item_in_order(0u), items, base);
     [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
-        sum = combine(sum, scan_item(vector, j, items, base));
+        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
     }
     return sum;
 }
 
-void sum_rows(ScanTile tile, uint vlane, uvec4 vectors[kScanRows],
+void sum_rows(Tile tile, uint vlane, Vector vectors[kScanRows],
               out Accumulator sums[kScanRows]) {
     [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        sums[row] = sum_row(tile, row, vlane, vectors[row]);
+        sums[row] = sum_vector(tile, vector_of_row(row, vlane, false), vectors[row]);
     }
 }
 
-// What all rows of a lane combine to; for operators that are commutative.
-Accumulator sum_lane(ScanTile tile, uint vlane, uvec4 vectors[kScanRows]) {
-    Accumulator sum = sum_row(tile, 0u, vlane, vectors[0]);
+// What all rows of a lane combine to, loaded to be `summed`.
+Accumulator sum_lane(Tile tile, uint vlane, Vector vectors[kScanRows]) {
+    Accumulator sum = sum_vector(tile, vector_of_row(0u, vlane, true), vectors[0]);
     [[unroll]] for (uint row = 1u; row < kScanRows; ++row) {
-        sum = combine(sum, sum_row(tile, row, vlane, vectors[row]));
+        sum = combine(sum, sum_vector(tile, vector_of_row(row, vlane, true), vectors[row]));
     }
     return sum;
 }

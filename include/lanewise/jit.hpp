@@ -1,0 +1,25 @@
+// lanewise::jit, an optional component: compiles the kernels of custom operators
+// (lanewise/custom.hpp), when the application runs or ahead, with glslang. Link lanewise::jit.
+//
+//   auto plan   = lanewise::plan_reduce(device->caps(), {.custom = box, .max_count = n});
+//   auto bundle = lanewise::jit::compile(*plan);
+//   auto reduce = device->compile(*plan, {.bundle = &*bundle});
+#pragma once
+
+#include <string>
+
+#include "lanewise/bundle.hpp"
+#include "lanewise/plan.hpp"
+
+namespace lanewise::jit {
+
+// The kernels that the plan needs and the library does not have built in; none for a plan without a
+// custom operator. Takes some tenths of a second. Errors: bad_argument (an expression that does not
+// compile: the message has the compiler's words, with `load`, `combine` or `store` and the line).
+Result<Bundle> compile(const Plan& plan);
+
+// The kernels that plans of the same operator and primitive may need on any device, with any
+// strategy: for a bundle written ahead.
+Result<Bundle> compile_for_all_devices(const Plan& plan);
+
+}  // namespace lanewise::jit

@@ -1,0 +1,220 @@
+#include "src/jit/assemble.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "src/core/custom.hpp"
+
+namespace lanewise::jit::detail {
+
+namespace {
+
+// The type of a scalar in registers, where 32 bits are the least.
+const char* scalar_type(Scalar scalar) {
+    switch (scalar) {
+        case Scalar::f16:
+        case Scalar::f32: return "float";
+        case Scalar::f64: return "double";
+        case Scalar::u64: return "uint64_t";
+        case Scalar::i64: return "int64_t";
+        default: return is_signed_integer(scalar) ? "int" : "uint";
+    }
+}
+
+std::string field_type(const Field& field) {
+    if (field.components == 1) return scalar_type(field.scalar);
+    const char* prefix = "";
+    switch (field.scalar) {
+        case Scalar::f16:
+        case Scalar::f32: break;
+        case Scalar::f64: prefix = "d"; break;
+        case Scalar::u64: prefix = "u64"; break;
+        case Scalar::i64: prefix = "i64"; break;
+        default: prefix = is_signed_integer(field.scalar) ? "i" : "u";
+    }
+    return fmt::format("{}vec{}", prefix, field.components);
+}
+
+bool is_struct(const Fields& fields) { return !fields[0].name.empty(); }
+
+std::string define_type(const char* name, const Fields& fields) {
+    if (!is_struct(fields)) return fmt::format("#define {} {}\n", name, field_type(fields[0]));
+    std::string text = fmt::format("struct {} {{\n", name);
+    for (const Field& field : fields)
+        text += fmt::format("    {} {};\n", field_type(field), field.name);
+    return text + "};\n";
+}
+
+// Calls visit(field, component, byte) for each scalar of a type, in the order of memory.
+template <class Visit>
+void for_each_scalar(const Fields& fields, Visit visit) {
+    std::uint32_t at = 0;
+    for (const Field& field : fields) {
+        for (std::uint32_t component = 0; component < field.components; ++component) {
+            visit(field, component, at);
+            at += size_of(field.scalar);
+        }
+    }
+}
+
+// A scalar out of the words w, of which it begins at a byte.
+std::string unpacked(Scalar scalar, std::uint32_t byte) {
+    const std::uint32_t word = byte / 4;
+    const std::uint32_t bit = 8 * (byte % 4);
+    const std::uint32_t bits = 8 * size_of(scalar);
+    switch (scalar) {
+        case Scalar::u8:
+        case Scalar::u16: return fmt::format("bitfieldExtract(w[{}], {}, {})", word, bit, bits);
+        case Scalar::i8:
+        case Scalar::i16:
+            return fmt::format("bitfieldExtract(int(w[{}]), {}, {})", word, bit, bits);
+        case Scalar::f16:
+            return fmt::format("unpackHalf2x16(w[{}]).{}", word, bit == 0 ? 'x' : 'y');
+        case Scalar::u32: return fmt::format("w[{}]", word);
+        case Scalar::i32: return fmt::format("int(w[{}])", word);
+        case Scalar::f32: return fmt::format("uintBitsToFloat(w[{}])", word);
+        case Scalar::u64: return fmt::format("packUint2x32(uvec2(w[{}], w[{}]))", word, word + 1);
+        case Scalar::i64:
+            return fmt::format("int64_t(packUint2x32(uvec2(w[{}], w[{}])))", word, word + 1);
+        case Scalar::f64: return fmt::format("packDouble2x32(uvec2(w[{}], w[{}]))", word, word + 1);
+    }
+    return {};
+}
+
+// The words of a scalar of 32 or 64 bits.
+std::string packed(Scalar scalar, const std::string& value) {
+    const auto halves = [](const std::string& pair) { return fmt::format("{0}.x, {0}.y", pair); };
+    switch (scalar) {
+        case Scalar::i32: return fmt::format("uint({})", value);
+        case Scalar::f32: return fmt::format("floatBitsToUint({})", value);
+        case Scalar::u64: return halves(fmt::format("unpackUint2x32({})", value));
+        case Scalar::i64: return halves(fmt::format("unpackUint2x32(uint64_t({}))", value));
+        case Scalar::f64: return halves(fmt::format("unpackDouble2x32({})", value));
+        default: return value;
+    }
+}
+
+std::string list_of(const std::vector<std::string>& parts) {
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string define_unpack(const char* function, const char* type, const char* words,
+                          const Fields& fields) {
+    std::vector<std::string> members;
+    std::vector<std::string> scalars;
+    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t byte) {
+        scalars.push_back(unpacked(field.scalar, byte));
+        if (component + 1 < field.components) return;
+        members.push_back(fmt::format("{}({})", field_type(field), list_of(scalars)));
+        scalars.clear();
+    });
+    const std::string value =
+        is_struct(fields) ? fmt::format("{}({})", type, list_of(members)) : members[0];
+    return fmt::format("{} {}(uint w[{}]) {{ return {}; }}\n", type, function, words, value);
+}
+
+std::string define_pack(const char* function, const char* type, const char* words,
+                        const Fields& fields) {
+    std::vector<std::string> parts;
+    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t) {
+        std::string value = is_struct(fields) ? "v." + field.name : "v";
+        if (field.components > 1) value += std::string(".") + "xyzw"[component];
+        parts.push_back(packed(field.scalar, value));
+    });
+    return fmt::format("uint[{0}] {1}({2} v) {{ return uint[{0}]({3}); }}\n", words, function, type,
+                       list_of(parts));
+}
+
+// `bytes` may be empty for zeros.
+std::string define_words(const char* function, const char* words, std::uint32_t count,
+                         std::span<const std::byte> bytes) {
+    std::vector<std::string> parts;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        std::uint32_t word = 0;
+        for (std::uint32_t byte = 4 * i; byte < std::min<std::size_t>(4 * i + 4, bytes.size());
+             ++byte)
+            word |= std::to_integer<std::uint32_t>(bytes[byte]) << (8 * (byte % 4));
+        parts.push_back(fmt::format("{}u", word));
+    }
+    return fmt::format("uint[{0}] {1}() {{ return uint[{0}]({2}); }}\n", words, function,
+                       list_of(parts));
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+    const auto part_of_name = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        if ((at == 0 || !part_of_name(text[at - 1])) &&
+            (end == text.size() || !part_of_name(text[end])))
+            return true;
+    }
+    return false;
+}
+
+// A function around the caller's text. The lines are the compiler's to report.
+std::string define_function(const char* head, const char* name, std::string_view text) {
+    const bool statements = has_word(text, "return");
+    return fmt::format("{} {{\n{}#line 1 \"{}\"\n{}\n#line 1 \"custom_operation\"\n{}}}\n", head,
+                       statements ? "" : "return\n", name, text, statements ? "" : ";\n");
+}
+
+// A struct or vector of the same fields as `fields`, from `from`.
+std::string copied(const char* type, const char* from, const Fields& fields) {
+    if (!is_struct(fields)) return from;
+    std::vector<std::string> members;
+    for (const Field& field : fields) members.push_back(fmt::format("{}.{}", from, field.name));
+    return fmt::format("{}({})", type, list_of(members));
+}
+
+// The names that WGSL has for types.
+std::string type_names(const CustomOperator& custom) {
+    std::string text = "#define f32 float\n#define u32 uint\n#define i32 int\n";
+    if (lanewise::detail::uses_int64(custom)) text += "#define u64 uint64_t\n#define i64 int64_t\n";
+    if (lanewise::detail::uses_float64(custom)) text += "#define f64 double\n";
+    for (const int n : {2, 3, 4})
+        text += fmt::format(
+            "#define vec{0}f vec{0}\n#define vec{0}u uvec{0}\n#define vec{0}i ivec{0}\n", n);
+    return text;
+}
+
+}  // namespace
+
+std::string custom_operation_glsl(const CustomOperator& custom) {
+    using lanewise::detail::words_of;
+    const Fields value = value_of(custom);
+    const Fields result = result_of(custom);
+    std::string text;
+    text += fmt::format("#define LW_ELEMENT_WORDS {}\n", words_of(custom.element));
+    text += fmt::format("#define LW_VALUE_WORDS {}\n", words_of(value));
+    text += fmt::format("#define LW_RESULT_WORDS {}\n", words_of(result));
+    text += fmt::format("#define LW_ORDERED {}\n", custom.commutative ? 0 : 1);
+    text += type_names(custom);
+    text += "#line 1 \"types\"\n";
+    text += define_type("Element", custom.element);
+    text += define_type("Value", value);
+    text += define_type("Result", result);
+    text += define_unpack("element_of_words", "Element", "LW_ELEMENT_WORDS", custom.element);
+    text += define_unpack("value_of_words", "Value", "LW_VALUE_WORDS", value);
+    text += define_pack("words_of_value", "Value", "LW_VALUE_WORDS", value);
+    text += define_pack("words_of_result_value", "Result", "LW_RESULT_WORDS", result);
+    text += define_words("words_of_initial", "LW_VALUE_WORDS", words_of(value), custom.initial);
+    text += define_words("words_of_nothing", "LW_RESULT_WORDS", words_of(result), custom.nothing);
+    text +=
+        define_function("Value operation_load(Element x, uint index)", "load",
+                        custom.load.empty() ? copied("Value", "x", custom.element) : custom.load);
+    text += define_function("Value operation_combine(Value a, Value b)", "combine", custom.combine);
+    text += define_function("Result operation_store(Value a)", "store",
+                            custom.store.empty() ? copied("Result", "a", value) : custom.store);
+    return text;
+}
+
+}  // namespace lanewise::jit::detail

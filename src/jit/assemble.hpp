@@ -1,0 +1,13 @@
+// The shader text of a custom operator, in the place of kernels/item/custom_operation.glsl.
+#pragma once
+
+#include <string>
+
+#include "lanewise/custom.hpp"
+
+namespace lanewise::jit::detail {
+
+// Lines of the caller's text count from 1 in files named load, combine and store.
+std::string custom_operation_glsl(const CustomOperator& custom);
+
+}  // namespace lanewise::jit::detail
