@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
 #include "lanewise/reduce.hpp"
@@ -37,6 +38,9 @@ struct GpuOptions {
     // Runs on this machine of the simulator instead of a device; the options above do not matter
     // then. An error in a build without the simulator.
     std::optional<simulator::Machine> machine;
+    // Has kernels of custom operators. Those that it lacks are compiled, in a build with
+    // lanewise::jit.
+    Bundle bundle;
 };
 
 struct GpuInfo {
@@ -59,16 +63,17 @@ struct RunReport {
     std::vector<std::string> faults;     // that the simulator found in the kernels
 };
 
-// A reduction's result as bytes: the value (element 0), then for argmin and argmax the index.
+// A reduction's result as bytes: the value (element 0), then for argmin and argmax the index; of a
+// custom operator a Result.
 struct ReduceResult {
-    Scalar accumulator = Scalar::u32;
+    Scalar accumulator = Scalar::u32;  // means nothing with a custom operator
     std::vector<std::byte> bytes;
     RunReport report;
 };
 
 // A scan's outputs as bytes, scan_result_bytes each, laid out as plan_scan says.
 struct ScanResult {
-    Scalar accumulator = Scalar::u32;
+    Scalar accumulator = Scalar::u32;  // means nothing with a custom operator
     std::vector<std::byte> bytes;
     RunReport report;
 };

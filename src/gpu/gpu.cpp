@@ -1,7 +1,12 @@
 // Gpu: choosing a host and a device.
 
+#include <algorithm>
 #include <cstdlib>
 
+#ifdef LANEWISE_HAS_JIT
+#include "lanewise/jit.hpp"
+#endif
+#include "src/core/kernel_catalogue.hpp"
 #include "src/gpu/gpu_host.hpp"
 #include "src/vulkan/context.hpp"
 
@@ -10,6 +15,8 @@ namespace lanewise {
 namespace {
 
 using vulkan::detail::without_throwing;
+
+constexpr std::uint32_t kAnySpirv = ~0u;
 
 Result<std::unique_ptr<detail::GpuHost>> make_host(const GpuOptions& options) {
     if (options.machine) {
@@ -36,8 +43,26 @@ Result<Gpu> Gpu::create(const GpuOptions& options) {
     return without_throwing("making a device", [&]() -> Result<Gpu> {
         auto host = make_host(options);
         if (!host) return tl::unexpected(host.error());
-        return Gpu(std::make_unique<State>(State{*std::move(host)}));
+        return Gpu(std::make_unique<State>(State{*std::move(host), options.bundle}));
     });
+}
+
+Result<void> Gpu::State::add_kernels(const Plan& plan) {
+    const bool complete = std::ranges::all_of(plan.passes, [&](const Pass& pass) {
+        return detail::find_kernel(pass.kernel, kAnySpirv, &bundle).has_value();
+    });
+    if (complete || !plan.custom) return {};
+#ifdef LANEWISE_HAS_JIT
+    const auto compiled = jit::compile(plan);
+    if (!compiled) return tl::unexpected(compiled.error());
+    bundle.add(*compiled);
+    return {};
+#else
+    return tl::unexpected(
+        Error{ErrorCode::unsupported,
+              "GpuOptions::bundle has not all kernels of custom operator " + plan.custom->name +
+                  ", and this build of the library has no compiler (lanewise::jit)"});
+#endif
 }
 
 Result<std::vector<GpuInfo>> Gpu::list() {

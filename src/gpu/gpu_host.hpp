@@ -20,11 +20,11 @@ public:
     virtual const Caps& caps() const = 0;
     virtual const vulkan::Device* vulkan_device() const { return nullptr; }
 
-    // Compiles the plan, uploads the input, runs `count` items and downloads the output's first
-    // bytes. An error of compiling may carry Caps to plan again with.
+    // Compiles the plan (with what the bundle has), uploads the input, runs `count` items and
+    // downloads the output's first bytes. An error of compiling may carry Caps to plan again with.
     virtual Result<void> run(const Plan& plan, std::uint64_t count,
                              std::span<const std::byte> input, std::span<std::byte> output,
-                             RunReport& report) = 0;
+                             const Bundle& bundle, RunReport& report) = 0;
 };
 
 Result<std::unique_ptr<GpuHost>> make_vulkan_host(const vulkan::detail::OwnedDeviceOptions& options,
@@ -38,6 +38,10 @@ Result<std::vector<GpuInfo>> list_vulkan_devices();
 
 struct Gpu::State {
     std::unique_ptr<detail::GpuHost> host;
+    Bundle bundle;  // the caller's, and what was compiled since
+
+    // Adds what the plan's custom operator needs and is not there yet.
+    Result<void> add_kernels(const Plan& plan);
 };
 
 }  // namespace lanewise

@@ -29,7 +29,7 @@ Result<T> reduce_typed(Gpu& gpu, std::span<const T> data, Operator op) {
 
 Result<ReduceResult> Gpu::reduce(std::span<const std::byte> data, ReduceDesc desc) {
     return without_throwing("reducing", [&] {
-        auto result = detail::run_on_host<ReduceResult>(*state_->host, data, desc, kReduce);
+        auto result = detail::run_on_host<ReduceResult>(*state_, data, desc, kReduce);
         if (result) result->accumulator = reduce_accumulator(desc);
         return result;
     });

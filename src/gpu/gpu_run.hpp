@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lanewise/operators.hpp"
+#include "src/core/accumulators.hpp"
 #include "src/gpu/gpu_host.hpp"
 #include "src/vulkan/context.hpp"
 
@@ -34,14 +35,18 @@ struct Primitive {
 // Fills outcome.bytes and outcome.report. Goes to a lower tier where the driver refuses a pipeline
 // of this one, unless the caller forced it.
 template <class Outcome, class Desc>
-Result<Outcome> run_on_host(GpuHost& host, std::span<const std::byte> data, Desc desc,
+Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, Desc desc,
                             const Primitive<Desc>& primitive) {
-    const std::size_t element_bytes = size_of(desc.element);
+    GpuHost& host = *gpu.host;
+    if (desc.custom) {
+        if (auto checked = check(*desc.custom); !checked) return tl::unexpected(checked.error());
+    }
+    const std::size_t element_bytes = detail::element_bytes(combination_of(desc));
     if (data.size() % element_bytes != 0) {
         return tl::unexpected(
             Error{ErrorCode::bad_argument,
                   fmt::format("{} bytes are no whole number of {}: {} bytes each", data.size(),
-                              to_text(desc.element), element_bytes)});
+                              element_text(combination_of(desc)), element_bytes)});
     }
     desc.max_count = data.size() / element_bytes;
     Outcome outcome;
@@ -49,8 +54,9 @@ Result<Outcome> run_on_host(GpuHost& host, std::span<const std::byte> data, Desc
     for (;;) {
         auto plan = primitive.plan(caps, desc);
         if (!plan) return tl::unexpected(plan.error());
+        if (auto added = gpu.add_kernels(*plan); !added) return tl::unexpected(added.error());
         outcome.bytes.assign(primitive.output_bytes(desc), std::byte{});
-        auto ran = host.run(*plan, desc.max_count, data, outcome.bytes, outcome.report);
+        auto ran = host.run(*plan, desc.max_count, data, outcome.bytes, gpu.bundle, outcome.report);
         if (ran) {
             outcome.report.plan = *std::move(plan);
             return outcome;

@@ -35,7 +35,7 @@ Result<std::vector<T>> scan_typed(Gpu& gpu, std::span<const T> data, Operator op
 
 Result<ScanResult> Gpu::scan(std::span<const std::byte> data, ScanDesc desc) {
     return without_throwing("scanning", [&] {
-        auto result = detail::run_on_host<ScanResult>(*state_->host, data, desc, kScan);
+        auto result = detail::run_on_host<ScanResult>(*state_, data, desc, kScan);
         if (result) result->accumulator = scan_accumulator(desc);
         return result;
     });

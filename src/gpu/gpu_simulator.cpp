@@ -26,8 +26,9 @@ public:
     const Caps& caps() const override { return device_.caps(); }
 
     Result<void> run(const Plan& plan, std::uint64_t count, std::span<const std::byte> input,
-                     std::span<std::byte> output, RunReport& report) override {
-        const auto executable = device_.compile(plan);
+                     std::span<std::byte> output, const Bundle& bundle,
+                     RunReport& report) override {
+        const auto executable = device_.compile(plan, &bundle);
         if (!executable) return tl::unexpected(executable.error());
         auto in = memory_for(plan, Role::input);
         auto out = memory_for(plan, Role::output);

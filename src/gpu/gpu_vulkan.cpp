@@ -42,8 +42,9 @@ public:
     const vulkan::Device* vulkan_device() const override { return &device_; }
 
     Result<void> run(const Plan& plan, std::uint64_t count, std::span<const std::byte> input,
-                     std::span<std::byte> output, RunReport& report) override {
-        const auto executable = device_.compile(plan);
+                     std::span<std::byte> output, const Bundle& bundle,
+                     RunReport& report) override {
+        const auto executable = device_.compile(plan, {.bundle = &bundle});
         if (!executable) return remember(executable);
         const auto make = [&](Role role) -> Result<OwnedBuffer> {
             const Argument* argument = plan.argument(role);

@@ -202,21 +202,20 @@ std::string bundled_name(const CustomKernel& kernel, const CustomOperator& custo
 
 // Compiles those of the kernels that `wanted` takes, by their bundled names.
 template <class Wanted>
-Result<Bundle> compile_kernels(const Plan& plan, Wanted wanted) {
+Result<Bundle> compile_kernels(const CustomOperator& custom, Wanted wanted) {
     Bundle bundle;
-    if (!plan.custom) return bundle;
     try {
         for (const CustomKernel& kernel : kCustomKernels) {
-            const std::string name = bundled_name(kernel, *plan.custom);
+            const std::string name = bundled_name(kernel, custom);
             if (!wanted(name)) continue;
             std::vector<Target> targets{kVulkan11};
             if (kernel.name.find(".subgroup.") != kernel.name.npos) targets.push_back(kVulkan13);
             for (const Target& target : targets) {
-                auto words = compile_kernel(*plan.custom, kernel, target);
+                auto words = compile_kernel(custom, kernel, target);
                 if (!words) {
-                    return fail(words.error().code,
-                                fmt::format("custom operator {}: {}", plan.custom->name,
-                                            words.error().message));
+                    return fail(
+                        words.error().code,
+                        fmt::format("custom operator {}: {}", custom.name, words.error().message));
                 }
                 bundle.add({name, target.spirv_version, *std::move(words)});
             }
@@ -230,15 +229,23 @@ Result<Bundle> compile_kernels(const Plan& plan, Wanted wanted) {
 }  // namespace
 
 Result<Bundle> compile(const Plan& plan) {
-    return compile_kernels(plan, [&](std::string_view name) {
+    if (!plan.custom) return Bundle();
+    return compile_kernels(*plan.custom, [&](std::string_view name) {
         return std::ranges::find(plan.passes, name, &Pass::kernel) != plan.passes.end();
     });
 }
 
-Result<Bundle> compile_for_all_devices(const Plan& plan) {
+Result<Bundle> compile_for_all_devices(const CustomOperator& custom, std::string_view primitive) {
+    if (auto checked = check(custom); !checked) return tl::unexpected(checked.error());
     // The passes of a primitive begin with its name.
-    const std::string prefix = plan.primitive + '_';
-    return compile_kernels(plan, [&](std::string_view name) { return name.starts_with(prefix); });
+    const std::string prefix = std::string(primitive) + '_';
+    if (std::ranges::none_of(kCustomKernels, [&](const CustomKernel& kernel) {
+            return kernel.name.starts_with(prefix);
+        })) {
+        return fail(ErrorCode::bad_argument,
+                    fmt::format("no primitive '{}' takes custom operators", primitive));
+    }
+    return compile_kernels(custom, [&](std::string_view name) { return name.starts_with(prefix); });
 }
 
 }  // namespace lanewise::jit
