@@ -42,7 +42,7 @@ EQUIVALENT = {
     ("kernels/tile/partials.glsl", "< becomes <=",
      "for (uint first = vlane + kWorkgroupSize; first < groups; first += batch * kWorkgroupSize) {"):
         "a batch that begins past the end combines nothing: the guard inside leaves it out",
-    ("kernels/tile/scan_rows.glsl", "< becomes <=",
+    ("kernels/tile/rows.glsl", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
     ("kernels/tile/scan_results.glsl", "< becomes <=",

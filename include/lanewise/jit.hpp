@@ -19,9 +19,9 @@ namespace lanewise::jit {
 // compile: the message has the compiler's words, with `load`, `combine` or `store` and the line).
 Result<Bundle> compile(const Plan& plan);
 
-// The kernels that plans of a primitive ("reduce", "scan") with this operator may need on any device,
-// with any strategy: for a bundle written ahead. Errors: bad_argument also for an operator that
-// planning would refuse, and for a primitive that takes none.
+// The kernels that plans of a primitive ("reduce", "scan") with this operator may need on any
+// device, with any strategy: for a bundle written ahead. Errors: bad_argument also for an operator
+// that planning would refuse, and for a primitive that takes none.
 Result<Bundle> compile_for_all_devices(const CustomOperator& custom, std::string_view primitive);
 
 }  // namespace lanewise::jit
