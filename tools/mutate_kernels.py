@@ -5,8 +5,8 @@ on the simulator notices.
     mutate_kernels.py --tests build/dev/bin/lanewise_conformance_tests [--only REGEX] [--list]
 
 Each mutant is compiled without optimisation into a folder of modules, which the tests take instead of
-their built-in twins (LANEWISE_TEST_KERNELS), on one simulated device after the other until a test
-fails. The unchanged kernels must pass. Prints one line for each mutant and a summary; exit status 1
+their built-in twins (LANEWISE_TEST_KERNELS; kernels of custom operators are made of the mutated sources,
+LANEWISE_TEST_SOURCES), on one simulated device after the other until a test fails. The unchanged kernels must pass. Prints one line for each mutant and a summary; exit status 1
 when more than 5% survive.
 """
 
@@ -125,8 +125,17 @@ class Workshop:
                     copy.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(source, copy)
         lists = [*self.sources.glob("kernels/*/*_kernels.txt"), *self.sources.glob("primitives/*/*_kernels.txt")]
-        self.kernels = [kernel for path in lists for kernel in kernels.read_list(path)
+        self.kernels = [kernel for path in lists
+                        for kernel in [*kernels.read_list(path), *self.examples_of_custom_kernels(path)]
                         if re.search(options.kernels, kernel.name)]
+
+    @staticmethod
+    def examples_of_custom_kernels(path):
+        """They show whether a mutant is a shader at all; the tests compile their own."""
+        for kernel in kernels.read_list(path, custom=True):
+            for order in ("0", "1"):
+                name = kernel.name.replace(".custom.", f".custom{order}.")
+                yield kernel._replace(name=name, defines=(*kernel.defines, f"LW_ORDERED={order}"))
 
     def compile(self, changed=None):
         """The modules of all kernels, or of those that the changed file is part of; an error text or None."""
@@ -155,7 +164,8 @@ class Workshop:
     def why_noticed(self):
         """None when all tests pass; otherwise the first line that says why not."""
         for device in DEVICES:
-            environment = dict(os.environ, LANEWISE_TEST_KERNELS=str(self.modules), LANEWISE_TEST_DEVICE=device)
+            environment = dict(os.environ, LANEWISE_TEST_KERNELS=str(self.modules),
+                               LANEWISE_TEST_SOURCES=str(self.sources), LANEWISE_TEST_DEVICE=device)
             command = [self.options.tests, "--gtest_brief=1", "--gtest_fail_fast"]
             if self.options.filter:
                 command.append(f"--gtest_filter={self.options.filter}")

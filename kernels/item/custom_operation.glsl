@@ -14,7 +14,9 @@
 #define LW_ELEMENT_WORDS 1
 #define LW_VALUE_WORDS 1
 #define LW_RESULT_WORDS 1
+#ifndef LW_ORDERED
 #define LW_ORDERED 0
+#endif
 #define Element float
 #define Value float
 #define Result float

@@ -9,7 +9,7 @@
 #include <glslang/SPIRV/GlslangToSpv.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <new>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
@@ -17,6 +17,7 @@
 
 #include "src/core/custom.hpp"
 #include "src/jit/assemble.hpp"
+#include "src/jit/sources.hpp"
 
 namespace lanewise::jit {
 
@@ -84,7 +85,15 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, std::move(message), {}});
 }
 
+std::map<std::string, std::string>& replaced_sources() {
+    static std::map<std::string, std::string> texts;
+    return texts;
+}
+
 std::string_view source_text(std::string_view name) {
+    if (const auto replaced = replaced_sources().find(std::string(name));
+        replaced != replaced_sources().end())
+        return replaced->second;
     const auto found = std::ranges::find(kSources, name, &Source::name);
     return found == std::end(kSources) ? std::string_view() : found->text;
 }
@@ -227,6 +236,10 @@ Result<Bundle> compile_kernels(const CustomOperator& custom, Wanted wanted) {
 }
 
 }  // namespace
+
+void detail::replace_sources(std::map<std::string, std::string> texts) {
+    replaced_sources() = std::move(texts);
+}
 
 Result<Bundle> compile(const Plan& plan) {
     if (!plan.custom) return Bundle();

@@ -3,12 +3,15 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <sstream>
 #include <utility>
 
 #include "lanewise/jit.hpp"
 #include "src/core/kernel_catalogue.hpp"
+#include "src/jit/sources.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/simulated_device.hpp"
 #include "tests/support/spirv_scan.hpp"
@@ -81,7 +84,34 @@ std::vector<std::string> TestDevice::end_shared() {
     return messages;
 }
 
+namespace {
+
+// Kernels of custom operators are made of the sources in the folder LANEWISE_TEST_SOURCES, laid out
+// as in the repository.
+void use_sources_of_folder() {
+    const char* root = std::getenv("LANEWISE_TEST_SOURCES");
+    if (root == nullptr) return;
+    std::map<std::string, std::string> texts;
+    for (const char* part : {"kernels", "primitives"}) {
+        const std::filesystem::path folder = std::filesystem::path(root) / part;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            const std::filesystem::path& path = entry.path();
+            if (path.extension() != ".glsl" && path.extension() != ".comp") continue;
+            std::ifstream file(path);
+            // A kernel is known by its file's name, a module by its path.
+            const auto name =
+                path.extension() == ".comp" ? path.filename() : path.lexically_relative(folder);
+            texts[name.generic_string()] = {std::istreambuf_iterator<char>(file), {}};
+        }
+    }
+    jit::detail::replace_sources(std::move(texts));
+}
+
+}  // namespace
+
 Result<Bundle> bundle_for(const Plan& plan) {
+    static std::once_flag once;
+    std::call_once(once, use_sources_of_folder);
     static Bundle compiled;
     Bundle bundle;
     if (!plan.custom) return bundle;
