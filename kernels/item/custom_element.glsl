@@ -35,13 +35,16 @@ uint[LW_ELEMENT_WORDS] words_of_item(Vector vector, uint item) {
     return words;
 }
 
+// An item that is there.
+Accumulator item_held(Vector vector, uint item, uvec2 base) {
+    Element x = element_of_words(words_of_item(vector, item));
+    return Accumulator(operation_load(x, base.x + item), 1u);
+}
+
 // As in item/element.glsl; an item that is not there is not loaded.
 Accumulator item_or_identity(Vector vector, uint item, uint items, uvec2 base) {
     Accumulator a = accumulator_identity();
-    if (item < items) {
-        Element x = element_of_words(words_of_item(vector, item));
-        a = Accumulator(operation_load(x, base.x + item), 1u);
-    }
+    if (item < items) a = item_held(vector, item, base);
     return a;
 }
 

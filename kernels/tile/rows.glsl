@@ -95,6 +95,15 @@ uvec2 index_of_vector(Tile tile, uint i) {
 Accumulator sum_vector(Tile tile, uint i, Vector vector) {
     uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
     uvec2 base = index_of_vector(tile, i);
+#ifdef LW_CUSTOM
+    if (items == kItemsPerVector) {
+        Accumulator held = item_held(vector, item_in_order(0u), base);
+        [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
+            held = combine_held(held, item_held(vector, item_in_order(j), base));
+        }
+        return held;
+    }
+#endif
     Accumulator sum = item_or_identity(vector, item_in_order(0u), items, base);
     [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
         sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));

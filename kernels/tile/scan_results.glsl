@@ -62,6 +62,40 @@ Accumulator with_initial(Accumulator before) {
     return kHasInitial != 0u ? combine(initial_value(), before) : before;
 }
 
+// The results of a vector of which `items` are there. `running` is what everything before it combines to;
+// `maybe_first`: its item `first_item` may be the first of the scan. With `whole` all items are there.
+uint[kResultWordsPerVector] words_of_results(Vector vector, uint items, uvec2 base,
+                                             Accumulator running, bool maybe_first, uint first_item,
+                                             const bool whole) {
+    uint words[kResultWordsPerVector];
+    [[unroll]] for (uint j = 0u; j < kItemsPerVector; ++j) {
+        uint item = item_in_order(j);
+        Accumulator with_item;
+#ifdef LW_CUSTOM
+        if (whole) {
+            with_item = item_held(vector, item, base);
+            with_item = j == 0u ? combine(running, with_item) : combine_held(running, with_item);
+        } else
+#endif
+        {
+            with_item = combine(running, item_or_identity(vector, item, items, base));
+        }
+        uint result[LW_RESULT_WORDS] =
+            words_of_result(accumulator_select(kExclusive != 0u, running, with_item),
+                            !(maybe_first && item == first_item));
+        [[unroll]] for (uint word = 0u; word < LW_RESULT_WORDS; ++word) {
+            // No index that is not a constant: the array stays in registers.
+            if (kReverse != 0u) {
+                words[(kItemsPerVector - 1u - j) * LW_RESULT_WORDS + word] = result[word];
+            } else {
+                words[j * LW_RESULT_WORDS + word] = result[word];
+            }
+        }
+        running = with_item;
+    }
+    return words;
+}
+
 // Writes the tile's results. `before` is what everything before the tile combines to, prefixes what
 // the values of the tile before each row do.
 void store_tile(Tile tile, uint vlane, Vector vectors[kScanRows],
@@ -72,26 +106,17 @@ void store_tile(Tile tile, uint vlane, Vector vectors[kScanRows],
         uint items = whole ? kItemsPerVector : items_of_vector(tile, i);
         uvec2 base = index_of_vector(tile, i);
         // The first result of an exclusive scan without an initial value has nothing to give.
-        uint first_item = kReverse != 0u ? tile.items - 1u : 0u;
+        uint first_item = (kReverse != 0u ? tile.items - 1u : 0u) - i * kItemsPerVector;
         bool maybe_first = kExclusive != 0u && kHasInitial == 0u && tile.first;
         Accumulator running = combine(before, prefixes[row]);
         uint words[kResultWordsPerVector];
-        [[unroll]] for (uint j = 0u; j < kItemsPerVector; ++j) {
-            uint item = item_in_order(j);
-            Accumulator with_item =
-                combine(running, item_or_identity(vectors[row], item, items, base));
-            bool any = !(maybe_first && i * kItemsPerVector + item == first_item);
-            uint result[LW_RESULT_WORDS] =
-                words_of_result(accumulator_select(kExclusive != 0u, running, with_item), any);
-            [[unroll]] for (uint word = 0u; word < LW_RESULT_WORDS; ++word) {
-                // No index that is not a constant: the array stays in registers.
-                if (kReverse != 0u) {
-                    words[(kItemsPerVector - 1u - j) * LW_RESULT_WORDS + word] = result[word];
-                } else {
-                    words[j * LW_RESULT_WORDS + word] = result[word];
-                }
-            }
-            running = with_item;
+#ifdef LW_CUSTOM
+        if (items == kItemsPerVector) {
+            words = words_of_results(vectors[row], items, base, running, maybe_first, first_item, true);
+        } else
+#endif
+        {
+            words = words_of_results(vectors[row], items, base, running, maybe_first, first_item, false);
         }
         if (kResultWordsPerVector % 4u == 0u && (whole || items == kItemsPerVector)) {
             [[unroll]] for (uint q = 0u; q < kResultWordsPerVector / 4u; ++q) {

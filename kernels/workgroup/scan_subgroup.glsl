@@ -39,6 +39,18 @@ uint scan_place(uint row, uint vlane) {
 Accumulator subgroup_scan(inout Accumulator value, uint width) {
     uint lane = gl_SubgroupInvocationID;
     uint lanes = subgroup_size();
+#ifdef LW_CUSTOM
+    if (subgroup_all_hold(value)) {
+        [[unroll]] for (uint apart = 1u; apart < width; apart *= 2u) {
+            Accumulator other = subgroup_shuffle_held(value, (lane - apart) & (lanes - 1u));
+            if (lane >= apart) value = combine_held(other, value);
+        }
+        Accumulator sum = subgroup_shuffle_held(value, width - 1u);
+        value = subgroup_shuffle_held(value, (lane - 1u) & (lanes - 1u));
+        value.holds = lane == 0u ? 0u : 1u;
+        return sum;
+    }
+#endif
     [[unroll]] for (uint apart = 1u; apart < width; apart *= 2u) {
         Accumulator other = subgroup_shuffle(value, (lane - apart) & (lanes - 1u));
         value = accumulator_select(lane >= apart, combine(other, value), value);

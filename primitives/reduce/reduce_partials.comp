@@ -2,7 +2,8 @@
 // Passes before: reduce_tiles with the strategy two_pass. After: none.
 // Inputs: scratch (0): partials; parameters where the count is in a buffer. Outputs: output (1),
 //   the result (item/result.glsl). One workgroup.
-// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
+// Needs: subgroup form: basic and shuffle operations; with a custom operator ballot, too. With f64 in its
+//   name: shaderFloat64.
 // Memory order: none of its own; the host puts a memory barrier before this pass.
 // Tail: lanes without a partial hold no value (workgroup/reduce_*.glsl).
 // Source: none.
@@ -32,6 +33,9 @@
 #ifdef LW_FORM_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef LW_CUSTOM
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #endif
 #ifdef LW_DEVICE_ADDRESS
 #extension GL_EXT_buffer_reference : require

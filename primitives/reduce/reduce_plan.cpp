@@ -173,11 +173,16 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
 // The table's policy as this device can run it.
 ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReducePolicy policy) {
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
-    // Custom elements may be long; a lane holds no more than this of them at a time.
-    constexpr std::uint32_t most_bytes = 128;
-    while (desc.custom && policy.vectors > 1 &&
-           policy.vectors * detail::vector_bytes(combination_of(desc)) > most_bytes) {
-        policy.vectors /= 2;
+    if (desc.custom) {
+        // Elements may be long; a lane holds no more than this of them at a time. In order, the
+        // workgroup reduces for every tile: less of it waits at the barrier then.
+        const std::uint32_t most_bytes = desc.custom->commutative ? 128 : 64;
+        if (!desc.custom->commutative)
+            policy.workgroup_size = std::min(policy.workgroup_size, 256u);
+        while (policy.vectors > 1 &&
+               policy.vectors * detail::vector_bytes(combination_of(desc)) > most_bytes) {
+            policy.vectors /= 2;
+        }
     }
     const std::uint32_t accumulator_bytes = layout_of(desc).workgroup_bytes();
     while (policy.workgroup_size > 4 &&

@@ -6,8 +6,9 @@
 //   (item/result.glsl), unless two_pass. Scratch (2): parameters where the count is in a buffer;
 //   one partial per workgroup unless one_workgroup. State (3), last_workgroup only: word 0 counts
 //   the workgroups that have arrived; zero before and after.
-// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64. With
-//   atomic64 in its name: shaderInt64, shaderBufferInt64Atomics. Nothing else: 64-bit integers are pairs of words, narrow elements parts of words.
+// Needs: subgroup form: basic and shuffle operations; with a custom operator ballot, too. With f64 in its
+//   name: shaderFloat64. With atomic64 in its name: shaderInt64, shaderBufferInt64Atomics. Nothing else:
+//   64-bit integers are pairs of words, narrow elements parts of words.
 // Memory order: a workgroup's partial is written before its arrival is counted, and the last one
 //   reads all partials after it was counted: two memory barriers of device scope between, both in
 //   workgroup-uniform flow (inside non-uniform flow lavapipe 22.3 takes them for control barriers).
@@ -60,6 +61,9 @@
 #ifdef LW_FORM_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef LW_CUSTOM
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #endif
 #ifdef LW_DEVICE_ADDRESS
 #extension GL_EXT_buffer_reference : require

@@ -54,6 +54,7 @@ constexpr std::uint32_t kMostEpochsHalves = (1u << 14) - 1;
 
 // Every look at a tile reads a value whole.
 constexpr std::uint32_t kMostPublishedBytes = 32;
+constexpr std::uint32_t kMostBytesToLookBack = 4;  // where the policy is ours
 
 tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, "scan: " + std::move(message), {}});
@@ -275,13 +276,27 @@ std::uint32_t row_bytes(const ScanDesc& desc) {
 
 // The table's policy as this device and element can run it.
 ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy policy) {
-    if (looks_back(policy.strategy) && !can_look_back(caps, desc, policy))
+    // Long values make looking back dearer than a second read (docs/performance.md).
+    const bool is_long =
+        desc.custom && detail::layout_of(combination_of(desc)).bytes() > kMostBytesToLookBack;
+    if (looks_back(policy.strategy) && (is_long || !can_look_back(caps, desc, policy)))
         policy = detail::kGpuScanFallBack;
+    if (desc.custom) {
+        // Each value has more to it than a stock one: fewer at a time in a lane's registers.
+        policy.workgroup_size = std::min(policy.workgroup_size, 256u);
+        policy.vectors = std::min(policy.vectors, 4u);
+    }
     for (std::uint32_t bytes = row_bytes(desc); bytes > kVectorBytes && policy.vectors > 1;
          bytes /= 2)
         policy.vectors /= 2;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
-    while (workgroup_memory(desc, Tier::barrier, policy, 0) > caps.limits.max_workgroup_memory) {
+    const auto memory = [&] {
+        const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
+                                                              caps.subgroup, policy.workgroup_size)
+                                                        : 0;
+        return workgroup_memory(desc, size != 0 ? tier : Tier::barrier, policy, size);
+    };
+    while (memory() > caps.limits.max_workgroup_memory) {
         if (policy.vectors > 1) {
             policy.vectors /= 2;
         } else if (policy.workgroup_size > 4) {

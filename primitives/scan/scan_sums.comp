@@ -2,7 +2,8 @@
 // Passes before: count_to_groups, where the count is in a buffer. After: scan_tiles.
 // Inputs: input (0), elements in whole 32-bit words. Outputs: none. Scratch (1): parameters where
 //   the count is in a buffer; one partial per workgroup, in the order of the scan.
-// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
+// Needs: subgroup form: basic and shuffle operations; with a custom operator ballot, too. With f64 in its
+//   name: shaderFloat64.
 // Memory order: none inside; scan_tiles comes after a barrier.
 // Tail: items that are not there are the identity (kernels/tile/rows.glsl).
 // Source: none; the usual first half of reduce-then-scan.
@@ -35,6 +36,9 @@
 #ifdef LW_FORM_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef LW_CUSTOM
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #endif
 #ifdef LW_DEVICE_ADDRESS
 #extension GL_EXT_buffer_reference : require

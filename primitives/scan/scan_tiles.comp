@@ -4,7 +4,8 @@
 // Inputs: input (0), elements in whole 32-bit words; scratch (2), the partials of scan_sums.
 // Outputs: output (1), one result (item/result.glsl) for each item; may be the input. Scratch:
 //   parameters where the count is in a buffer.
-// Needs: subgroup form: basic and shuffle operations. With f64 in its name: shaderFloat64.
+// Needs: subgroup form: basic and shuffle operations; with a custom operator ballot, too. With f64 in its
+//   name: shaderFloat64.
 // Memory order: none between workgroups. Each vector is read and its results are written by one
 //   invocation, reads first, so that the output may lie where the input does.
 // Tail: items that are not there are the identity (kernels/tile/rows.glsl) and are not written.
@@ -39,6 +40,9 @@
 #ifdef LW_FORM_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef LW_CUSTOM
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #endif
 #ifdef LW_DEVICE_ADDRESS
 #extension GL_EXT_buffer_reference : require
