@@ -312,7 +312,7 @@ std::size_t device_number() {
 std::size_t share_of_rows() {
     if (test_all()) return 1;
     if (is_sanitized()) return 24;
-    if (!TestDevice::shared().is_simulated()) return 7;
+    if (!TestDevice::shared().is_simulated()) return 9;
     // Of all simulated devices those with small subgroups take longest.
     return TestDevice::shared().caps().subgroup.size < 16 ? 3 : 2;
 }
@@ -638,7 +638,7 @@ TEST_F(CustomOperatorTest, FloatSumsAreTheSameOnEveryRun) {
 // The policy that the library chooses, for every operator: tiles fit the element and the workgroup.
 TEST_F(CustomOperatorTest, AsTheLibraryChooses) {
     std::size_t turn = device_number();
-    const std::size_t step = test_all() ? 1 : is_sanitized() ? 11 : 5;
+    const std::size_t step = test_all() ? 1 : is_sanitized() ? 11 : device().is_simulated() ? 5 : 9;
     for (const CustomCase& custom : all()) {
         if (!has_types(device().caps(), custom) || is_for_all_alone(custom)) continue;
         if (turn++ % step != 0) continue;
