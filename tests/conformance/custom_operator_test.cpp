@@ -570,10 +570,11 @@ TEST_F(CustomOperatorTest, ATileThatNeverPublishes) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         for (const ScanStrategy strategy : {ScanStrategy::look_back, ScanStrategy::reduce_ahead}) {
             const std::uint32_t tiles = 9;
-            // runs are three words, matrices four; both are right in one order only.
-            const CustomCase& custom = case_of(turn % 2 == 0 ? "runs" : "matrix");
+            // The first two are right in one order only, the third by its index alone.
+            const char* names[] = {"runs", "matrix", "farthest"};
+            const CustomCase& custom = case_of(names[turn % 3]);
             ScanDesc desc =
-                scan_desc(with(custom, static_cast<Extra>(turn % 3)), tier, strategy, 5000);
+                scan_desc(with(custom, static_cast<Extra>(turn / 2 % 3)), tier, strategy, 5000);
             desc.kind = kKinds[turn / 2 % 2];
             desc.direction = kDirections[turn++ / 3 % 2];
             const auto talking = plan_scan(device().caps(), desc);
@@ -593,6 +594,28 @@ TEST_F(CustomOperatorTest, ATileThatNeverPublishes) {
                 runner.expect_right(desc.max_count, silent + 9, {.count_in_buffer = true});
                 runner.expect_right(tile + 1, silent);
             }
+        }
+    });
+}
+
+// A watchdog's bound: several dispatches share the items, each in its place.
+TEST_F(CustomOperatorTest, SeveralDispatchesKeepTheOrder) {
+    for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
+        const CustomCase& custom = case_of(turn % 2 == 0 ? "runs" : "farthest");
+        const ReduceStrategy strategy =
+            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+        ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
+        const auto first = plan_reduce(device().caps(), desc);
+        ASSERT_TRUE(first) << first.error().message;
+        const std::uint64_t tile = first->share.tile_items;
+        desc.max_count = 23 * tile + 5;
+        desc.policy->max_items_per_dispatch = 5 * tile;
+        CustomRunner runner(device(), custom, desc);
+        ASSERT_TRUE(runner);
+        EXPECT_GT(share_out(runner.plan().share, desc.max_count).dispatches, 1u);
+        for (const std::uint64_t count : {5 * tile, 5 * tile + 1, desc.max_count, 2 * tile}) {
+            runner.expect_right(count, count);
+            runner.expect_right(count, count + 1, {.count_in_buffer = true});
         }
     });
 }
