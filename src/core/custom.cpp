@@ -41,6 +41,13 @@ tl::unexpected<Error> wrong(std::string message) {
     return tl::unexpected(Error{ErrorCode::bad_argument, "custom operator: " + message, {}});
 }
 
+// What kernels and GLSL name so.
+bool is_taken(std::string_view name) {
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"gl_", "LW_", "lw_", "sh_", "operation_"},
+        [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 // `what`: element, value or result.
 Result<void> check_fields(const char* what, const Fields& fields, std::uint32_t most_bytes,
                           bool may_be_narrow) {
@@ -58,6 +65,9 @@ Result<void> check_fields(const char* what, const Fields& fields, std::uint32_t 
                 fmt::format("field {} of the {} needs a name: letters, digits, single "
                             "underscores; not '{}'",
                             i, what, field.name));
+        if (is_taken(field.name))
+            return wrong(fmt::format(
+                "{}: names that begin with gl_, LW_, lw_, sh_ or operation_ are taken", label));
         const auto same = std::ranges::count(fields, field.name, &Field::name);
         if (same > 1) return wrong(fmt::format("the {} has two fields {}", what, field.name));
         const std::uint32_t size = size_of(field.scalar);

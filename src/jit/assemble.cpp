@@ -160,11 +160,13 @@ bool has_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-// A function around the caller's text. The lines are the compiler's to report.
+// A function around the caller's text. The lines are the compiler's to report: `return`, which it
+// names where a type is wrong, and what ends the text belong to it, and so does the next function,
+// where a brace is left open.
 std::string define_function(const char* head, const char* name, std::string_view text) {
     const bool statements = has_word(text, "return");
-    return fmt::format("{} {{\n{}#line 1 \"{}\"\n{}\n#line 1 \"custom_operation\"\n{}}}\n", head,
-                       statements ? "" : "return\n", name, text, statements ? "" : ";\n");
+    return fmt::format("{} {{\n#line 1 \"{}\"\n{}{}\n{}}}\n", head, name,
+                       statements ? "" : "return ", text, statements ? "" : ";");
 }
 
 // A struct or vector of the same fields as `fields`, from `from`.

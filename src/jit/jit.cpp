@@ -4,6 +4,7 @@
 #include "lanewise/jit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <glslang/Public/ResourceLimits.h>
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/SPIRV/GlslangToSpv.h>
@@ -14,6 +15,7 @@
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 #include <string_view>
+#include <vector>
 
 #include "src/core/custom.hpp"
 #include "src/jit/assemble.hpp"
@@ -126,9 +128,16 @@ std::string preamble_of(const CustomOperator& custom, std::string_view defines) 
     return text;
 }
 
-// What the compiler says, without its headings, in one line.
+// Whether a line of the compiler's is about the caller's text.
+bool is_about_operator(std::string_view line) {
+    return std::ranges::any_of(std::array{"load:", "combine:", "store:", "types:"},
+                               [&](const char* source) { return line.starts_with(source); });
+}
+
+// What the compiler says, without its headings, in one line. Of errors in kernels, which follow
+// from those in the caller's text, only where there are no others.
 std::string errors_in(std::string_view log) {
-    std::string text;
+    std::vector<std::string_view> lines;
     while (!log.empty()) {
         const auto end = std::min(log.find('\n'), log.size());
         std::string_view line = log.substr(0, end);
@@ -136,9 +145,11 @@ std::string errors_in(std::string_view log) {
         constexpr std::string_view heading = "ERROR: ";
         if (!line.starts_with(heading) || line.find("compilation errors") != line.npos) continue;
         line.remove_prefix(heading.size());
-        text += (text.empty() ? "" : "; ") + std::string(line);
+        lines.push_back(line);
     }
-    return text;
+    if (std::ranges::any_of(lines, is_about_operator))
+        std::erase_if(lines, [](std::string_view line) { return !is_about_operator(line); });
+    return fmt::format("{}", fmt::join(lines, "; "));
 }
 
 void initialize_glslang() {

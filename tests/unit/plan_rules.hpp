@@ -15,8 +15,10 @@
 
 namespace lanewise::test {
 
-// The rules that the plan breaks, one line each; empty: none.
-inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps) {
+// The rules that the plan breaks, one line each; empty: none. The kernels of a custom operator are
+// looked at where their bundle is given.
+inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
+                                             const Bundle* bundle = nullptr) {
     std::vector<std::string> broken;
     const auto rule = [&](bool kept, std::string what) {
         if (!kept) broken.push_back(std::move(what));
@@ -168,11 +170,12 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps)
             }
         }
 
-        const detail::KernelModule* module = detail::find_kernel(
-            pass.kernel,
-            newest_spirv(std::max(caps.api_version_major, 1u), caps.api_version_minor));
-        rule(module != nullptr, name + ": no kernel " + pass.kernel);
-        if (module == nullptr) continue;
+        const auto module = detail::find_kernel(
+            pass.kernel, newest_spirv(std::max(caps.api_version_major, 1u), caps.api_version_minor),
+            bundle);
+        const bool is_compiled = plan.custom && bundle == nullptr;
+        rule(module.has_value() || is_compiled, name + ": no kernel " + pass.kernel);
+        if (!module) continue;
         const SpirvFacts facts = scan_spirv(module->words);
         rule(facts.well_formed, pass.kernel + " is no SPIR-V");
         for (const std::uint32_t capability : facts.capabilities) {
