@@ -808,10 +808,17 @@ TEST(Jit, PlansOfStockOperatorsNeedNothing) {
         const auto bundle = jit::compile(*plan);
         ASSERT_TRUE(bundle);
         EXPECT_TRUE(bundle->kernels().empty());
-        const auto all = jit::compile_for_all_devices(*plan);
-        ASSERT_TRUE(all);
-        EXPECT_TRUE(all->kernels().empty());
     }
+}
+
+TEST(Jit, AheadRefusesWhatPlanningWould) {
+    CustomOperator nameless = least();
+    nameless.name.clear();
+    EXPECT_EQ(jit::compile_for_all_devices(nameless, "reduce").error().code,
+              ErrorCode::bad_argument);
+    const auto unknown = jit::compile_for_all_devices(least(), "sort");
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().message, HasSubstr("sort"));
 }
 
 // A plan that is quick to compile.
@@ -941,9 +948,7 @@ TEST(Jit, ForAllDevicesMeansAll) {
                     ReducePolicy{.strategy = kReduceStrategies[strategy], .workgroup_size = 64};
             return plan_reduce(caps, desc);
         };
-        const auto ahead = plan_on(described("webgpu-minimum"), {}, {}, 4);
-        ASSERT_TRUE(ahead) << ahead.error().message;
-        const auto bundle = jit::compile_for_all_devices(*ahead);
+        const auto bundle = jit::compile_for_all_devices(custom, is_scan ? "scan" : "reduce");
         ASSERT_TRUE(bundle) << bundle.error().message;
         std::set<std::string> used;
         std::size_t plans = 0;
