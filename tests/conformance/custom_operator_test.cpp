@@ -244,9 +244,10 @@ struct Row {
 // gtest prints parameters with this.
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name(); }
 
-// Drivers take ten seconds and more to compile kernels of values as large as they may be.
+// Drivers take ten seconds and more to compile kernels of long values.
 bool is_for_all_alone(const CustomCase& custom) {
-    return custom.name() == "largest" && !TestDevice::shared().is_simulated() && !test_all();
+    return bytes_of(value_of(custom.op)) > 48 && !TestDevice::shared().is_simulated() &&
+           !test_all();
 }
 
 bool possible(const Caps& caps, const Row& row) {
@@ -568,7 +569,10 @@ TEST_F(CustomOperatorTest, OrderHoldsAtEverySize) {
 // D5: a tile that never publishes is summed again by those that wait for it, in the right order.
 TEST_F(CustomOperatorTest, ATileThatNeverPublishes) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
+        const bool one = !device().is_simulated() && !test_all();
+        const bool ahead = turn % 2 == 0;
         for (const ScanStrategy strategy : {ScanStrategy::look_back, ScanStrategy::reduce_ahead}) {
+            if (one && ahead != (strategy == ScanStrategy::reduce_ahead)) continue;
             const std::uint32_t tiles = 9;
             // The first two are right in one order only, the third by its index alone.
             const char* names[] = {"runs", "matrix", "farthest"};
