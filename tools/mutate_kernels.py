@@ -43,14 +43,8 @@ EQUIVALENT = {
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
     ("primitives/reduce/reduce_tiles.comp", "<= becomes <", "if (groups <= most_partials_of_subgroup()) {"):
         "the workgroup combines the same tree",
-    ("primitives/reduce/reduce_tiles.comp", "guard removed",
-     "if (whole != 0u) add_tile(streams, has_tile, part.end, vlane, false, whole);"):
-        "of no whole vector the guards inside add none",
     ("primitives/reduce/reduce_tiles.comp", "guard removed", "if (holds) {"):
         "lanes without an item combine what nobody looks at",
-    ("primitives/reduce/reduce_partials.comp", "guard removed",
-     "if (any) total = gather_partials(share.groups, vlane);"):
-        "there is a partial of nothing, which does not count",
     ("kernels/tile/share.glsl", "min dropped", "uint first = min(group * share.tiles_per_group, share.tiles);"):
         "a workgroup that runs has a tile, or it is the first",
     ("kernels/tile/share.glsl", "< becomes <=", "bool cut = rest != 0u && first < end && end == share.tiles;"):
@@ -93,7 +87,7 @@ EQUIVALENT = {
     ("kernels/workgroup/scan_barrier.glsl", "barrier dropped", "if (turn != 0u) barrier();"):
         "at first each invocation writes the slots that it alone read last; the levels above come after a barrier",
     ("kernels/workgroup/scan_barrier.glsl", "guard removed", "if (turn != 0u) barrier();"):
-        "a barrier more",
+        "the barrier goes with it, as above",
     ("kernels/workgroup/scan_barrier.glsl", "'- 1u' dropped", "eights[i] = sh_scan[first + min(i, count - 1u)];"):
         "values past the count are not used, and there is room to read them",
     ("kernels/workgroup/scan_barrier.glsl", "min dropped", "eights[i] = sh_scan[first + min(i, count - 1u)];"):
@@ -107,17 +101,8 @@ EQUIVALENT = {
         "one subgroup alone puts the identity before its values",
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "while (next != 0u && looks < kPatience) {"):
         "a look more",
-    ("primitives/scan/scan_lookback.comp", "guard removed",
-     "if (gl_SubgroupID == 0u) missing = subgroup_look_back(next, epoch, before);"):
-        "the other subgroups look, too, and all take what the first one saw",
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
         "one tile's sum is published twice",
-    ("primitives/scan/scan_lookback.comp", "guard removed",
-     "if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);"):
-        "all lanes have the sum and publish it; tile 0's is its prefix",
-    ("primitives/scan/scan_lookback.comp", "guard removed",
-     "if (vlane == 0u) publish(t, epoch, kFlagPrefix, combine(before, total));"):
-        "all lanes have the prefix and publish it",
     ("primitives/scan/scan_sums.comp", "min dropped",
      "uint first = min(group * share.tiles_per_group, share.tiles);"):
         "a workgroup that runs has a tile, or it is the first",
