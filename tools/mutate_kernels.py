@@ -26,13 +26,47 @@ import kernels
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Full and partial subgroups, lanes and schedules in and out of order; the quickest first.
 DEVICES = ["simulator32", "simulator64_hostile", "simulator16_partial", "simulator8_striped"]
-# Mutants that change nothing that can be seen, with the reason. By file, change and line of code.
+# Mutants that change nothing that can be seen, with the reason. By file, change and line of code; the
+# change with its column where the line has two.
 EQUIVALENT = {
     ("kernels/item/accumulator.glsl", "< becomes <=", "bool index_less(Index a, Index b) { return a < b; }"):
         "two accumulators with one index are the same item",
+    ("kernels/item/order.glsl", ">= becomes >", "} else if (magnitude >= 0x0400u) {"):
+        "of the smallest normal number the branch for denormals makes the same",
+    ("kernels/item/order.glsl", ">= becomes >", "} else if (magnitude >= 0x00800000u) {"):
+        "of the smallest normal number the branch for denormals makes the same",
+    ("kernels/item/words64.glsl", "< becomes <= (column 47)",
+     "bool less64(uvec2 a, uvec2 b) { return mix(a.y < b.y, a.x < b.x, a.y == b.y); }"):
+        "where the high words are equal the low ones decide",
     ("primitives/reduce/reduce_tiles.comp", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
+    ("primitives/reduce/reduce_tiles.comp", "<= becomes <", "if (groups <= most_partials_of_subgroup()) {"):
+        "the workgroup combines the same tree",
+    ("primitives/reduce/reduce_tiles.comp", "guard removed", "if (holds) {"):
+        "lanes without an item combine what nobody looks at",
+    ("kernels/tile/share.glsl", "min dropped", "uint first = min(group * share.tiles_per_group, share.tiles);"):
+        "a workgroup that runs has a tile, or it is the first",
+    ("kernels/tile/share.glsl", "< becomes <=", "bool cut = rest != 0u && first < end && end == share.tiles;"):
+        "a workgroup that runs has a tile, or there is no item",
+    ("kernels/workgroup/reduce_barrier.glsl", "> becomes >=",
+     "for (uint width = kWorkgroupSize; width > 1u; width /= kReduceRadix) {"):
+        "one value alone goes through workgroup memory once more, for which there is room",
+    ("kernels/workgroup/reduce_barrier.glsl", "< becomes <=",
+     "if (vlane < width) sh_reduce[region + vlane + vlane / kReduceRadix] = value;"):
+        "one slot more, which the next level writes before it reads",
+    ("kernels/workgroup/reduce_barrier.glsl", "guard removed", "if (first < lanes) {"):
+        "the guards inside leave out lanes without a value",
+    ("kernels/workgroup/reduce_barrier.glsl", "< becomes <=", "if (first < lanes) {"):
+        "the guards inside leave out lanes without a value",
+    ("kernels/workgroup/reduce_barrier.glsl", "< becomes <=",
+     "if (first + i < lanes) values[i] = sh_reduce[slot + i];"):
+        "one slot more is read, which nobody combines",
+    ("kernels/workgroup/reduce_subgroup.glsl", "> becomes >=", "while (width > size) {"):
+        "one value alone goes through workgroup memory once more, for which there is room",
+    ("kernels/workgroup/reduce_subgroup.glsl", "min dropped",
+     "value = subgroup_reduce(value, vlane, lanes, min(size, width));"):
+        "steps more, of lanes without a value",
     ("kernels/workgroup/reduce_barrier.glsl", "'- 1u' dropped",
      "(kWorkgroupSize + kReduceSmallestSize - 1u) / kReduceSmallestSize;"):
         "workgroup memory for one subgroup more, which is not there",
@@ -42,8 +76,50 @@ EQUIVALENT = {
     ("kernels/tile/partials.glsl", "< becomes <=",
      "for (uint first = vlane + kWorkgroupSize; first < groups; first += batch * kWorkgroupSize) {"):
         "a batch that begins past the end combines nothing: the guard inside leaves it out",
+    ("kernels/tile/look_back.glsl", "< becomes <=",
+     "bool second = ticket - base[1] < ticket - base[0];"):
+        "the bases are one only before the first use, and the epochs with them",
+    ("kernels/tile/look_back.glsl", "guard removed", "if (again) {"):
+        "words of tiles that a use does not have may be cleared after any use",
     ("kernels/tile/rows.glsl", "< becomes <=",
-     "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
+     "[[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {"):
+        "an item past the vector is not there, so it is the identity",
+    ("kernels/workgroup/scan_barrier.glsl", "barrier dropped", "if (turn != 0u) barrier();"):
+        "at first each invocation writes the slots that it alone read last; the levels above come after a barrier",
+    ("kernels/workgroup/scan_barrier.glsl", "guard removed", "if (turn != 0u) barrier();"):
+        "the barrier goes with it, as above",
+    ("kernels/workgroup/scan_barrier.glsl", "'- 1u' dropped", "eights[i] = sh_scan[first + min(i, count - 1u)];"):
+        "values past the count are not used, and there is room to read them",
+    ("kernels/workgroup/scan_barrier.glsl", "min dropped", "eights[i] = sh_scan[first + min(i, count - 1u)];"):
+        "values past the count are not used, and there is room to read them",
+    ("kernels/workgroup/scan_subgroup.glsl", "< becomes <=",
+     "[[unroll]] for (uint apart = 1u; apart < width; apart *= 2u) {"):
+        "a step more, for lanes that do not matter",
+    ("kernels/workgroup/scan_subgroup.glsl", "guard removed", "if (subgroups > 1u) {"):
+        "one subgroup alone puts the identity before its values",
+    ("kernels/workgroup/scan_subgroup.glsl", "> becomes >=", "if (subgroups > 1u) {"):
+        "one subgroup alone puts the identity before its values",
+    ("primitives/scan/scan_lookback.comp", "< becomes <=", "while (next != 0u && looks < kPatience) {"):
+        "a look more",
+    ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
+        "one tile's sum is published twice",
+    ("primitives/scan/scan_sums.comp", "min dropped",
+     "uint first = min(group * share.tiles_per_group, share.tiles);"):
+        "a workgroup that runs has a tile, or it is the first",
+    ("primitives/scan/scan_sums.comp", "guard removed", "if (group + 1u < share.groups) {"):
+        "the last workgroup's partial has room, and nobody looks at it",
+    ("primitives/scan/scan_sums.comp", "< becomes <=", "if (group + 1u < share.groups) {"):
+        "the last workgroup's partial has room, and nobody looks at it",
+    ("primitives/scan/scan_sums.comp", "'+ 1u' dropped", "if (group + 1u < share.groups) {"):
+        "the last workgroup's partial has room, and nobody looks at it",
+    ("primitives/scan/scan_tiles.comp", "'- 1u' dropped",
+     "partials[row] = accumulator_select(i < group, load_partial(min(i, group - 1u)),"):
+        "a partial more has room and is not selected",
+    ("primitives/scan/scan_tiles.comp", "min dropped",
+     "uint first = min(group * share.tiles_per_group, share.tiles);"):
+        "a workgroup that runs has a tile, or it is the first",
+    ("kernels/tile/rows.glsl", "< becomes <=",
+     "[[unroll]] for (uint word = 0u; word < LW_VECTOR_WORDS; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
     ("kernels/tile/scan_results.glsl", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < kResultWordsPerVector; ++word) {"):
@@ -57,6 +133,16 @@ def code_lines(text):
         code = line.split("//")[0]
         if code.strip() and not code.lstrip().startswith("#"):
             yield number, line, len(code)
+
+
+def closing(code, start):
+    """Where the parenthesis closes that was opened before `start`; None where that is in another line."""
+    depth = 1
+    for at in range(start, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[at], 0)
+        if depth == 0:
+            return at
+    return None
 
 
 def mutants(path):
@@ -81,10 +167,10 @@ def mutants(path):
                          code.replace("gl_SubgroupID * subgroup_size() + gl_SubgroupInvocationID",
                                       "gl_LocalInvocationIndex"))
         # Guards: conditions that are always met. The condition may not span lines.
-        for match in re.finditer(r"\b(?:if|while) \((.*)\)(?= |$|;)", code):
-            if match[1].count("(") == match[1].count(")") and "kS" not in match[1]:
-                yield change("guard removed",
-                             code[:match.start(1)] + "true" + code[match.end(1):])
+        for match in re.finditer(r"\b(?:if|while) \(", code):
+            end_of_condition = closing(code, match.end())
+            if end_of_condition is not None and "kS" not in code[match.end():end_of_condition]:
+                yield change("guard removed", code[:match.end()] + "true" + code[end_of_condition:])
         for match in re.finditer(r" (<|<=|>|>=) ", code):
             other = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}[match[1]]
             yield change(f"{match[1]} becomes {other} (column {match.start(1)})",
@@ -107,7 +193,7 @@ def equivalence(path, what):
     where, change = what.split(": ", 1)
     number = int(where.rsplit(":", 1)[1])
     code = (ROOT / path).read_text(encoding="ascii").split("\n")[number - 1].strip()
-    return EQUIVALENT.get((path, change.split(" (column")[0], code))
+    return EQUIVALENT.get((path, change, code)) or EQUIVALENT.get((path, change.split(" (column")[0], code))
 
 
 class Workshop:

@@ -98,8 +98,8 @@ Accumulator sum_vector(Tile tile, uint i, Vector vector) {
 #ifdef LW_CUSTOM
     if (items == kItemsPerVector) {
         Accumulator held = item_held(vector, item_in_order(0u), base);
-        [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
-            held = combine_held(held, item_held(vector, item_in_order(j), base));
+        [[unroll]] for (uint next = 1u; next < kItemsPerVector; ++next) {
+            held = combine_held(held, item_held(vector, item_in_order(next), base));
         }
         return held;
     }

@@ -334,6 +334,9 @@ TEST_F(ReduceTest, ExtremeValuesAreNoIdentities) {
             check(Scalar::u32, op, 0);
             check(Scalar::i32, op, 0x80000000);
             check(Scalar::i32, op, 0x7fffffff);
+            if (!device().caps().types.float64) continue;
+            check(Scalar::f64, op, infinity_bits(Scalar::f64, false));
+            check(Scalar::f64, op, infinity_bits(Scalar::f64, true));
         }
     });
 }
@@ -458,22 +461,37 @@ TEST_F(ReduceTest, TiesGoToTheLowestIndex) {
     for_each_tier_and_strategy([&](Tier tier, ReduceStrategy strategy) {
         ReducePolicy policy = tiny(strategy);
         policy.max_items_per_dispatch = 5 * 32 * 4;
-        for (const Operator op : {Operator::argmin, Operator::argmax}) {
-            ReduceRunner runner(device(),
-                                {.op = op, .max_count = count, .tier = tier, .policy = policy});
+        for (const auto& [element, op] :
+             {std::pair{Scalar::u32, Operator::argmin}, std::pair{Scalar::u32, Operator::argmax},
+              std::pair{Scalar::u64, Operator::argmin}}) {
+            SCOPED_TRACE(fmt::format("{} of {}", to_text(op), to_text(element)));
+            ReduceRunner runner(
+                device(),
+                {.element = element, .op = op, .max_count = count, .tier = tier, .policy = policy});
             ASSERT_TRUE(runner);
+            const bool wide = element == Scalar::u64;
+            const auto expect = [&](const Elements& data, std::uint64_t value,
+                                    std::uint64_t index) {
+                const auto result = runner.run(data.bytes());
+                EXPECT_EQ(wide ? value_at<std::uint64_t>(result) : value_at<std::uint32_t>(result),
+                          value);
+                EXPECT_EQ(
+                    wide ? value_at<std::uint64_t>(result, 1) : value_at<std::uint32_t>(result, 1),
+                    index);
+            };
             for (const std::uint32_t first :
                  {0u, 1u, 3u, 4u, lanes() * 4, 127u, 128u, 640u, 641u, count - 2}) {
-                std::vector<std::uint32_t> values(count, 5);
-                const std::uint32_t extreme = op == Operator::argmin ? 4 : 6;
-                for (std::uint32_t i = first; i < count; i += 1 + (i * 7) % 50) values[i] = extreme;
-                values[count - 1] = extreme;
-                const auto result = runner.run(bytes_of(values));
-                EXPECT_EQ(value_at<std::uint32_t>(result, 0), extreme);
-                EXPECT_EQ(value_at<std::uint32_t>(result, 1), first);
+                Elements values(element, count);
+                values.fill(5);
+                const std::uint64_t extreme = op == Operator::argmin ? 4 : 6;
+                for (std::uint32_t i = first; i < count; i += 1 + (i * 7) % 50)
+                    values.set(i, extreme);
+                values.set(count - 1, extreme);
+                expect(values, extreme, first);
             }
-            const auto all_equal = runner.run(bytes_of(std::vector<std::uint32_t>(count, 9)));
-            EXPECT_EQ(value_at<std::uint32_t>(all_equal, 1), 0u);
+            Elements all_equal(element, count);
+            all_equal.fill(9);
+            expect(all_equal, 9, 0);
         }
     });
 }
@@ -775,9 +793,10 @@ TEST_F(ReduceTest, PartialsFillScratch) {
         if (strategy == ReduceStrategy::one_workgroup) return;
         ReducePolicy policy = tiny(strategy);
         const std::uint32_t w = std::max(64u, lanes());
-        // One to each lane, more, and lanes without any.
+        // One to each lane, more, lanes without any, and more than a lane loads at once.
         for (const auto& [workgroup_size, groups] :
-             {std::pair{w, 64u}, std::pair{w, 2 * w}, std::pair{128u, 64u}}) {
+             {std::pair{w, 64u}, std::pair{w, 2 * w}, std::pair{128u, 64u}, std::pair{8u, 64u}}) {
+            if (!has_workgroups(device().caps(), tier, workgroup_size)) continue;
             policy.workgroup_size = workgroup_size;
             policy.max_groups = groups;
             const std::size_t count = std::size_t{groups} * workgroup_size * 4;

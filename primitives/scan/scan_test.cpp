@@ -1507,6 +1507,73 @@ TEST_F(ScanTest, AThousandRepeats) {
     });
 }
 
+// The number of epochs is the plan's, and large: with few of them they begin again and again, and
+// what a tile published in the epoch of the same number before must not be seen.
+TEST_F(ScanTest, EpochsBeginAgain) {
+    const std::uint32_t tile = tiny_tile();
+    const std::uint32_t max_count = 7 * tile - 3;
+    for_each_tier_and_look_back([&](Tier tier, ScanStrategy strategy) {
+        for (const bool atomic64 : {false, true}) {
+            Caps caps = device().caps();
+            if (atomic64 && !caps.int64_atomics) continue;
+            if (!takes(static_cast<std::size_t>(strategy) + (atomic64 ? 1 : 0), tier, 2)) continue;
+            caps.int64_atomics = atomic64;
+            SCOPED_TRACE(atomic64 ? "words" : "halves");
+            ScanDesc desc{.max_count = max_count, .tier = tier, .policy = tiny(strategy)};
+            desc.policy->max_groups = 64;
+            auto plan = plan_scan(caps, desc);
+            ASSERT_TRUE(plan);
+            auto& constants = plan->passes.back().constants;
+            const auto epochs = std::ranges::find(constants, "most_epochs", &Constant::name);
+            ASSERT_NE(epochs, constants.end());
+            epochs->value = 3;
+            const auto executable = device().prepare(*plan);
+            ASSERT_TRUE(executable) << executable.error().message;
+            const PlainUse memory = make_plain_use(device(), *plan);
+            const auto use = (*executable)->bind(memory.buffers(*plan), memory.count_range(*plan));
+            ASSERT_TRUE(use) << use.error().message;
+            // The last use of an epoch has all tiles or few, and so has the next.
+            for (std::uint32_t run = 0; run < 24; ++run) {
+                const std::uint32_t tiles =
+                    run % 3 == 0 ? 7 : static_cast<std::uint32_t>(hash(4, run) % 7) + 1;
+                const std::uint32_t count = tiles * tile - 3;
+                const Elements data = make_scan_elements(desc, max_count, run);
+                ASSERT_TRUE(memory.input->write(0, data.bytes()));
+                ASSERT_TRUE(memory.count->write(0, bytes_of(std::vector<std::uint64_t>{count})));
+                ASSERT_TRUE((*use)->run({.replay = true}));
+                count_dispatch(tier);
+                std::vector<std::byte> result(count * std::size_t{4});
+                ASSERT_TRUE(memory.output->read(0, result));
+                std::string why;
+                ASSERT_TRUE(
+                    scan_matches(desc, std::span(data.bytes()).first(result.size()), result, &why))
+                    << "run " << run << ", " << tiles << " tiles: " << why;
+            }
+        }
+    });
+}
+
+// A workgroup that did not see what others publish would sum all of it again, and be right. With a
+// patience that has no end it would never stop.
+TEST_F(ScanTest, WhatIsPublishedIsSeen) {
+    if (!device().is_simulated()) GTEST_SKIP() << "nobody promises that those waited for go on";
+    for_each_tier_and_look_back([&](Tier tier, ScanStrategy strategy) {
+        for (const bool atomic64 : {false, true}) {
+            Caps caps = device().caps();
+            if (atomic64 && !caps.int64_atomics) continue;
+            caps.int64_atomics = atomic64;
+            SCOPED_TRACE(atomic64 ? "words" : "halves");
+            ScanDesc desc{.max_count = 9 * tiny_tile() + 5, .tier = tier, .policy = tiny(strategy)};
+            desc.policy->max_groups = 64;
+            desc.policy->patience = ~0u;
+            ScanRunner runner(device(), desc, caps);
+            ASSERT_TRUE(runner);
+            runner.expect_right(make_scan_elements(desc, desc.max_count, 1).bytes());
+            runner.expect_right(make_scan_elements(desc, desc.max_count - tiny_tile(), 2).bytes());
+        }
+    });
+}
+
 // What a use with few items leaves behind must not be seen by the next one with many, nor the other
 // way round.
 TEST_F(ScanTest, ReplaysWithTheCountInABuffer) {
