@@ -249,7 +249,7 @@ class Workshop:
 
     def why_noticed(self):
         """None when all tests pass; otherwise the first line that says why not."""
-        for device in DEVICES:
+        for device in self.options.devices.split(","):
             environment = dict(os.environ, LANEWISE_TEST_KERNELS=str(self.modules),
                                LANEWISE_TEST_SOURCES=str(self.sources), LANEWISE_TEST_DEVICE=device)
             command = [self.options.tests, "--gtest_brief=1", "--gtest_fail_fast"]
@@ -291,6 +291,7 @@ def main():
     parser.add_argument("--only", default="", help="regular expression over the mutants' descriptions")
     parser.add_argument("--every", type=int, default=1, help="take each n-th mutant only")
     parser.add_argument("--filter", default="", help="of the judging tests")
+    parser.add_argument("--devices", default=",".join(DEVICES), help="the machines, one after the other")
     parser.add_argument("--kernels", default=r"\.descriptor$",
                         help="regular expression over the kernels that are mutated; the rest stays built in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
