@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
 
-install(TARGETS lanewise lanewise_core lanewise_kernels lanewise_wgsl lanewise_vulkan lanewise_gpu EXPORT lanewise)
+install(TARGETS lanewise lanewise_core lanewise_kernels lanewise_vulkan lanewise_gpu EXPORT lanewise)
 if(TARGET lanewise_jit)
     install(TARGETS lanewise_jit EXPORT lanewise)
 endif()

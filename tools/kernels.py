@@ -263,7 +263,8 @@ def twin(kernel):
 def wgsl(options):
     """Writes wgsl_sources.inc: every .wgsl file that kernels are made of, under the name by which others
     include it, and the kernels, both sorted by name."""
-    kernels = {kernel.name: kernel for path in options.lists for kernel in read_list(path) if twin(kernel)}
+    kernels = {kernel.name: kernel for path in options.lists for custom in (False, True)
+               for kernel in read_list(path, custom) if twin(kernel)}
     files = {}
     for source in sorted({twin(kernel).resolve() for kernel in kernels.values()}):
         for path in included_files(source, options.include):

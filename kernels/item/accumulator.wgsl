@@ -4,8 +4,12 @@
 // What differs: there is no `precise` (WGSL lets compilers fuse and rearrange float arithmetic), and no
 // arithmetic in f64.
 //
-// The kernel defines before: LW_ACCUMULATOR_BITS, LW_INDEX_BITS, LW_FORM_SUBGROUP; kOperator,
+// The kernel defines before: LW_CUSTOM; LW_ACCUMULATOR_BITS, LW_INDEX_BITS, LW_FORM_SUBGROUP; kOperator,
 // kElementKind, kElementBits (constants).
+
+//#if LW_CUSTOM
+//#include "item/custom.wgsl"
+//#else
 
 //#include "item/names.wgsl"
 //#include "item/order.wgsl"
@@ -187,4 +191,6 @@ fn subgroup_shuffle(a: Accumulator, lane: u32) -> Accumulator {
     return Accumulator(subgroupShuffle(a.value, lane));
 //#endif
 }
+//#endif
+
 //#endif

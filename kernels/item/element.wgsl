@@ -7,6 +7,10 @@
 
 //#include "item/accumulator.wgsl"
 
+//#if LW_CUSTOM
+//#include "item/custom_element.wgsl"
+//#else
+
 const kStreams = select(4u, 2u, LW_ELEMENT_BITS == 64u);
 const kItemsPerVector = 128u / LW_ELEMENT_BITS;
 const kItemsPerStream = kItemsPerVector / kStreams;
@@ -125,3 +129,5 @@ fn item_or_identity(vector: vec4<u32>, item: u32, items: u32, base: vec2<u32>) -
     let a = item_accumulator(vector, item / kItemsPerStream, item % kItemsPerStream, item);
     return accumulator_select(item < items, accumulator_moved(a, base), accumulator_identity());
 }
+
+//#endif

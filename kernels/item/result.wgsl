@@ -7,6 +7,8 @@
 
 //#include "item/accumulator.wgsl"
 
+//#if !LW_CUSTOM  // which has all of this in item/custom.wgsl
+
 // The result's value has 64 bits, not 32 in the low word of two.
 fn result_is_wide() -> bool {
 //#if LW_INDEX_BITS == 64
@@ -91,3 +93,5 @@ fn words_of_result(total: Accumulator, holds: bool) -> ResultWords {
 //#endif
     return words;
 }
+
+//#endif

@@ -3,7 +3,7 @@
 //
 // What differs: nothing but the spelling.
 //
-// The kernel defines before: a buffer named scratch (tile/memory.wgsl); kWorkgroupSize,
+// The kernel defines before: LW_ORDERED; a buffer named scratch (tile/memory.wgsl); kWorkgroupSize,
 // kPartialsOffset (words) (constants).
 
 //#include "item/accumulator.wgsl"
@@ -23,6 +23,24 @@ fn store_partial(i: u32, a: Accumulator) {
 }
 
 // What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
+//#if LW_ORDERED
+
+fn gather_partials(groups: u32, vlane: u32) -> Accumulator {
+    let each = divide_up(groups, kWorkgroupSize);
+    let first = min(vlane * each, groups - 1u);
+    var total = load_partial(first);
+    for (var i = first + 1u; i < min(first + each, groups); i++) {
+        total = combine(total, load_partial(i));
+    }
+    return total;
+}
+
+fn lanes_with_partials(groups: u32) -> u32 {
+    return divide_up(groups, divide_up(groups, kWorkgroupSize));
+}
+
+//#else
+
 fn gather_partials(groups: u32, vlane: u32) -> Accumulator {
     // Four loads are under way at once: with them the common plans need one round.
     const batch = 4u;
@@ -40,3 +58,5 @@ fn gather_partials(groups: u32, vlane: u32) -> Accumulator {
 }
 
 fn lanes_with_partials(groups: u32) -> u32 { return min(groups, kWorkgroupSize); }
+
+//#endif

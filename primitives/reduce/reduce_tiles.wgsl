@@ -24,6 +24,9 @@ const LW_ACCUMULATOR_BITS = 32u;  // 32, 64
 const LW_INDEX_BITS = 0u;         // 32 or 64: argmin and argmax
 const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
+const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
+const LW_ORDERED = 0u;            // 1: that operator is not commutative
+const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors
 const kWorkgroupSize = 256u;      // id 0; a power of two
 const kVectors = 4u;              // id 1; of a lane and tile; a power of two
 const kOperator = 0u;             // id 2; item/names.wgsl
@@ -38,7 +41,11 @@ const kPartialsOffset = 64u;      // id 6; words of scratch before the partials
 const kElementBits = LW_ELEMENT_BITS;
 const kTwoPass = 2u;
 
+//#if LW_INPUT_QUADS
 @group(0) @binding(0) var<storage, read> input: array<vec4<u32>>;
+//#else
+@group(0) @binding(0) var<storage, read> input: array<u32>;
+//#endif
 @group(0) @binding(1) var<storage, read_write> result: array<u32>;
 @group(0) @binding(2) var<storage, read_write> scratch: array<u32>;
 
@@ -54,6 +61,27 @@ const kTwoPass = 2u;
 //#else
 //#include "workgroup/reduce_barrier.wgsl"
 //#endif
+
+struct Combined {
+    total: Accumulator,
+    holds: bool,  // an item
+}
+
+//#if LW_CUSTOM
+
+const kReverse = 0u;
+const kScanRows = kVectors;
+alias ScanValues = array<Accumulator, kScanRows>;
+fn scan_place(row: u32, lane: Lane, group: Group) -> u32 { return row * kWorkgroupSize + lane.number; }
+//#include "tile/sum_tiles.wgsl"
+
+// As below. Accumulators know themselves whether they hold anything.
+fn workgroup_combine_part(share: Share, part: Part, lane: Lane, group: Group) -> Combined {
+    let end = part.end + select(0u, 1u, part.cut != 0u);
+    return Combined(workgroup_sum_tiles(share, part.first, end, lane, group), true);
+}
+
+//#else
 
 const kTileItems = kTileVectors * kItemsPerVector;
 
@@ -131,13 +159,8 @@ fn add_cut_vector(before: Accumulator, holds: bool, tile: u32, i: u32, items: u3
     return total;
 }
 
-struct Combined {
-    total: Accumulator,
-    holds: bool,  // an item
-}
-
 // What a workgroup's part combines to, in lane 0.
-fn workgroup_combine_part(part: Part, lane: Lane, group: Group) -> Combined {
+fn workgroup_combine_part(share: Share, part: Part, lane: Lane, group: Group) -> Combined {
     let vlane = lane.number;
     var streams: Streams;
     for (var tile = part.first; tile < part.end; tile++) {
@@ -166,9 +189,12 @@ fn workgroup_combine_part(part: Part, lane: Lane, group: Group) -> Combined {
     return Combined(workgroup_reduce(total, lane, group, lanes), lanes != 0u);
 }
 
+//#endif
+
 fn run(lane: Lane, group: Group) {
     let share = read_share();
-    let part = workgroup_combine_part(part_of_group(share, group.number, kTileItems), lane, group);
+    let own = part_of_group(share, group.number, kTileItems);
+    let part = workgroup_combine_part(share, own, lane, group);
     if (lane.number == 0u) {
         if (kStrategy == kTwoPass) {
             store_partial(group.number, part.total);

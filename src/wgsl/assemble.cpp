@@ -9,6 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "src/core/custom.hpp"
+#include "src/wgsl/custom.hpp"
+
 namespace lanewise::wgsl {
 namespace {
 
@@ -196,9 +199,8 @@ constexpr std::string_view kPrologueEnd = "// End of the prologue.";
 
 class Assembler {
 public:
-    Assembler(const detail::Sources& sources, const std::map<std::string, std::uint32_t>& by_name,
-              const std::map<std::uint32_t, std::uint32_t>& by_id)
-        : sources_(sources), by_name_(by_name), by_id_(by_id) {}
+    Assembler(const detail::Sources& sources, const detail::Constants& constants)
+        : sources_(sources), constants_(constants) {}
 
     Result<std::string> run(const std::string& file) {
         const auto text = sources_(file);
@@ -251,7 +253,7 @@ private:
             return refuse(ErrorCode::bad_argument,
                           fmt::format("{}: has no prologue (from '{}' to '{}')", file, kPrologue,
                                       kPrologueEnd));
-        for (const auto& [name, value] : by_name_) {
+        for (const auto& [name, value] : constants_.by_name) {
             if (!values_.contains(name))
                 return refuse(ErrorCode::unsupported,
                               fmt::format("{} has no {} (to be {})", file, name, value));
@@ -260,11 +262,13 @@ private:
     }
 
     std::uint32_t value_of(const PrologueLine& constant) const {
-        if (const auto named = by_name_.find(std::string(constant.name)); named != by_name_.end())
-            return named->second;
-        if (constant.id) {
-            if (const auto found = by_id_.find(*constant.id); found != by_id_.end())
+        for (const auto* names : {&constants_.by_name, &constants_.if_there}) {
+            if (const auto found = names->find(std::string(constant.name)); found != names->end())
                 return found->second;
+        }
+        if (constant.id) {
+            const auto found = constants_.by_id.find(*constant.id);
+            if (found != constants_.by_id.end()) return found->second;
         }
         return constant.value;
     }
@@ -306,7 +310,7 @@ private:
     Result<void> directive(const std::string& file, std::size_t number, std::string_view rest,
                            bool active, std::vector<Branch>& branches) {
         const std::string_view word = take_name(rest);
-        rest = trimmed(rest);
+        rest = trimmed(rest.substr(0, rest.find("//")));  // without a comment
         const auto condition = [&]() -> Result<bool> {
             Condition parsed(rest, values_);
             const auto value = parsed.value();
@@ -356,8 +360,7 @@ private:
     }
 
     const detail::Sources& sources_;
-    const std::map<std::string, std::uint32_t>& by_name_;
-    const std::map<std::uint32_t, std::uint32_t>& by_id_;
+    const detail::Constants& constants_;
     Values values_;  // of the prologue
     std::set<std::string> included_;
     std::string out_;
@@ -372,6 +375,17 @@ std::optional<std::string_view> built_in(std::string_view name) {
 const Kernel* find_kernel(std::string_view name) {
     const auto* found = std::ranges::lower_bound(kKernels, name, {}, &Kernel::name);
     return found != std::end(kKernels) && found->name == name ? found : nullptr;
+}
+
+// The name in the table: those of custom operators have `custom` in the place of the operator.
+std::string listed_name(const Plan& plan, const Pass& pass) {
+    std::string name = pass.kernel;
+    if (plan.custom) {
+        const std::string types = lanewise::detail::kernel_types(*plan.custom);
+        if (const auto at = name.find(types); at != std::string::npos)
+            name.replace(at, types.size(), "custom");
+    }
+    return name;
 }
 
 // "LW_FORM_SUBGROUP LW_ELEMENT_BITS=32"
@@ -408,9 +422,8 @@ tl::unexpected<Error> unsupported(const Pass& pass, std::string_view why) {
 namespace detail {
 
 Result<std::string> assemble(const Sources& sources, const std::string& file,
-                             const std::map<std::string, std::uint32_t>& by_name,
-                             const std::map<std::uint32_t, std::uint32_t>& by_id) {
-    return Assembler(sources, by_name, by_id).run(file);
+                             const Constants& constants) {
+    return Assembler(sources, constants).run(file);
 }
 
 std::vector<std::string_view> kernel_names() {
@@ -426,17 +439,28 @@ Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& optio
         return unsupported(pass, "WGSL has no device addresses");
     if (pass.required_subgroup_size != 0 || pass.full_subgroups)
         return unsupported(pass, "WGSL cannot require full subgroups; plan for the tier portable");
-    const Kernel* kernel = find_kernel(pass.kernel);
+    const Kernel* kernel = find_kernel(listed_name(plan, pass));
     if (kernel == nullptr)
         return unsupported(pass, fmt::format("there is no kernel {} in WGSL", pass.kernel));
-    auto by_name = parse_defines(kernel->defines);
-    if (options.subgroup_id && pass.form == Form::subgroup) by_name["LW_SUBGROUP_ID"] = 1;
+    detail::Constants constants;
+    constants.by_name = parse_defines(kernel->defines);
+    if (options.subgroup_id && pass.form == Form::subgroup) constants.by_name["LW_SUBGROUP_ID"] = 1;
     // Passes that do not write the output are the same in place.
     if (options.in_place && std::ranges::find(pass.bindings, Role::output) != pass.bindings.end())
-        by_name["LW_IN_PLACE"] = 1;
-    std::map<std::uint32_t, std::uint32_t> by_id;
-    for (const Constant& constant : pass.constants) by_id[constant.id] = constant.value;
-    auto text = detail::assemble(built_in, std::string(kernel->source), by_name, by_id);
+        constants.by_name["LW_IN_PLACE"] = 1;
+    for (const Constant& constant : pass.constants) constants.by_id[constant.id] = constant.value;
+    std::string operation;
+    if (plan.custom) {
+        auto text = detail::custom_operation(*plan.custom);
+        if (!text) return tl::unexpected(text.error());
+        operation = *std::move(text);
+        constants.if_there = detail::custom_values(*plan.custom);
+    }
+    const auto sources = [&](std::string_view name) -> std::optional<std::string_view> {
+        if (plan.custom && name == "item/custom_operation.wgsl") return operation;
+        return built_in(name);
+    };
+    auto text = detail::assemble(sources, std::string(kernel->source), constants);
     if (!text) return tl::unexpected(text.error());
 
     Shader shader;

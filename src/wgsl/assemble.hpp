@@ -43,8 +43,9 @@ struct Shader {
     bool parameters = false;              // it has the uniform buffer, group 1 binding 0
 };
 
-// Errors: unsupported: the pass needs what WGSL has not (device addresses, f64, 64-bit atomics,
-// required subgroup sizes, memory barriers of device scope), or a kernel of a custom operator.
+// Errors: unsupported: the pass needs what WGSL has not (device addresses, 64-bit types, 64-bit
+// atomics, required subgroup sizes, memory barriers of device scope). Expressions of a custom
+// operator are judged by the compiler.
 Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& options = {});
 
 namespace detail {
@@ -52,11 +53,16 @@ namespace detail {
 // The text of a file by the name under which files include it; nullopt where there is none.
 using Sources = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-// The kernel `file`, with values for the constants of its prologue: by name, and by the ids that
-// stand behind them. A name that the prologue lacks is an error, an id is not.
+// Values for the constants of a prologue: by name, and by the ids that stand behind them.
+struct Constants {
+    std::map<std::string, std::uint32_t> by_name;   // that the prologue lacks one is an error
+    std::map<std::string, std::uint32_t> if_there;  // by name; that it lacks one is none
+    std::map<std::uint32_t, std::uint32_t> by_id;   // nor is it here
+};
+
+// The kernel `file`.
 Result<std::string> assemble(const Sources& sources, const std::string& file,
-                             const std::map<std::string, std::uint32_t>& by_name,
-                             const std::map<std::uint32_t, std::uint32_t>& by_id);
+                             const Constants& constants);
 
 // Names of the kernels that there are in WGSL, sorted.
 std::vector<std::string_view> kernel_names();

@@ -27,7 +27,7 @@ protected:
             return found != files.end() ? std::optional<std::string_view>(found->second)
                                         : std::nullopt;
         };
-        return wgsl::detail::assemble(sources, "k.wgsl", by_name, by_id);
+        return wgsl::detail::assemble(sources, "k.wgsl", {by_name, {}, by_id});
     }
     std::string error(const std::string& body) {
         files["k.wgsl"] = kernel(body);
@@ -87,6 +87,7 @@ TEST_F(Directives, ConditionsChoose) {
     EXPECT_TRUE(holds("8 - 3 - 2 == 3"));
     EXPECT_TRUE(holds("!(LW_A != 1) && (kB <= 1 || kB >= 2)"));
     EXPECT_TRUE(holds("7 / 2 == 3 && 7 % 4 == 3"));
+    EXPECT_TRUE(holds("LW_A  // and why"));
     EXPECT_FALSE(holds("LW_A < 1 || kB > 2"));
 }
 

@@ -147,8 +147,8 @@ TEST_P(WgslReduce, TypesAndOperators) {
             for (const std::optional<Scalar> accumulator :
                  {std::optional<Scalar>(), std::optional(wide)}) {
                 ++seed;
-                // Each on two of the six sizes.
-                if ((seed + std::bit_width(size())) % 3 != 0) continue;
+                // Each on one of the six sizes.
+                if ((seed + std::bit_width(size())) % 6 != 0) continue;
                 const Tier tier = seed % 2 == 0 ? Tier::portable : Tier::barrier;
                 ReduceDesc made = desc(element, op, kStrategies[seed / 2 % 2], tier);
                 made.accumulator = accumulator;
@@ -162,7 +162,7 @@ TEST_P(WgslReduce, TypesAndOperators) {
             }
         }
     }
-    EXPECT_GE(plans, 35);
+    EXPECT_GE(plans, 18);
 }
 
 TEST_P(WgslReduce, DefaultPolicy) {

@@ -130,8 +130,9 @@ std::vector<std::uint32_t> compile(const std::string& text) {
     const std::string source = file_of("kernel.wgsl");
     const std::string module = file_of("kernel.spv");
     write(source, without_enable(text));
-    const Said said = run_command(
-        fmt::format("naga -g --spirv-version 1.3 --capabilities all '{}' '{}'", source, module));
+    const Said said = run_command(fmt::format(
+        "naga -g --spirv-version 1.3 --capabilities all --entry-point main --compact '{}' '{}'",
+        source, module));
     std::ifstream file(module, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     if (said.status != 0 || bytes.size() < 8) {
