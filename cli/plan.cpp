@@ -9,6 +9,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "src/core/kernel_catalogue.hpp"
+#include "src/wgsl/assemble.hpp"
 
 namespace lanewise::cli {
 namespace {
@@ -75,48 +76,72 @@ std::uint32_t newest_spirv(const Caps& caps) {
     return has_1_6 ? 0x00010600 : 0x00010300;
 }
 
-Status emit_spirv(const Caps& caps, const Plan& plan, const PlanOptions& options) {
+// The pass that --emit is for.
+Result<Pass> chosen_pass(const Plan& plan, const PlanOptions& options) {
     std::vector<std::string> names;
-    const Pass* chosen = nullptr;
     for (const Pass& pass : plan.passes) {
+        if (pass.name == options.pass) return pass;
         names.push_back(pass.name);
-        if (pass.name == options.pass) chosen = &pass;
     }
-    if (options.pass.empty() && plan.passes.size() == 1) chosen = plan.passes.data();
-    if (chosen == nullptr) {
-        return fail(Status::usage,
-                    fmt::format("{}; choose one with --pass: {}",
-                                options.pass.empty() ? "the plan has several passes"
-                                                     : "the plan has no pass " + options.pass,
-                                fmt::join(names, ", ")));
-    }
-    const detail::KernelModule* module = detail::find_kernel(chosen->kernel, newest_spirv(caps));
+    if (options.pass.empty() && plan.passes.size() == 1) return plan.passes[0];
+    return tl::unexpected(
+        Error{ErrorCode::bad_argument,
+              fmt::format("{}; choose one with --pass: {}",
+                          options.pass.empty() ? "the plan has several passes"
+                                               : "the plan has no pass " + options.pass,
+                          fmt::join(names, ", ")),
+              nullptr});
+}
+
+Status emit_spirv(const Caps& caps, const Pass& pass, const PlanOptions& options) {
+    const detail::KernelModule* module = detail::find_kernel(pass.kernel, newest_spirv(caps));
     if (module == nullptr) {
-        return fail(Status::failed, fmt::format("this build has no kernel {}", chosen->kernel));
+        return fail(Status::failed, fmt::format("this build has no kernel {}", pass.kernel));
     }
     const auto written = write_whole_file(options.output, {std::as_bytes(module->words)});
     if (!written) return fail(Status::failed, written.error().message);
     note(options.quiet,
-         fmt::format("lanewise: wrote {} ({} bytes of SPIR-V {}.{}) to {}", chosen->kernel,
+         fmt::format("lanewise: wrote {} ({} bytes of SPIR-V {}.{}) to {}", pass.kernel,
                      module->words.size_bytes(), module->spirv_version >> 16 & 0xff,
                      module->spirv_version >> 8 & 0xff, options.output));
     return Status::good;
 }
 
+Status emit_wgsl(const Plan& plan, const Pass& pass, const PlanOptions& options) {
+    const auto shader = wgsl::assemble(plan, pass);
+    if (!shader) return fail(shader.error());
+    if (options.output.empty()) {
+        print(shader->text);
+        return Status::good;
+    }
+    const auto written = write_whole_file(options.output, {std::as_bytes(std::span(shader->text))});
+    if (!written) return fail(Status::failed, written.error().message);
+    note(options.quiet, fmt::format("lanewise: wrote {} ({} bytes of WGSL) to {}", pass.kernel,
+                                    shader->text.size(), options.output));
+    return Status::good;
+}
+
+Status emit(const Caps& caps, const Plan& plan, const PlanOptions& options) {
+    const auto pass = chosen_pass(plan, options);
+    if (!pass) return fail(Status::usage, pass.error().message);
+    return options.emit == "wgsl" ? emit_wgsl(plan, *pass, options)
+                                  : emit_spirv(caps, *pass, options);
+}
+
 template <class Options>
 Status run_plan(const Options& options) {
-    if (options.emit.empty() != options.output.empty()) {
+    if (options.emit.empty() != options.output.empty() && options.emit != "wgsl") {
         return fail(Status::usage,
                     "--emit and -o go together: give both, or none to print the plan");
     }
     if (!options.pass.empty() && options.emit.empty()) {
-        return fail(Status::usage, "--pass chooses what --emit writes: give --emit spirv, too");
+        return fail(Status::usage, "--pass chooses what --emit writes: give --emit, too");
     }
     const auto caps = caps_of(options);
     if (!caps) return fail(caps.error());
     const auto plan = plan_of(*caps, options);
     if (!plan) return fail(plan.error());
-    if (!options.emit.empty()) return emit_spirv(*caps, *plan, options);
+    if (!options.emit.empty()) return emit(*caps, *plan, options);
     if (options.json) {
         print_json(Json::parse(plan_to_json(*plan)));
     } else {
@@ -148,8 +173,10 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
         ->capture_default_str();
     primitive->add_option("--addressing", options->addressing, "descriptor or device_address")
         ->check(one_of({to_text(Addressing::descriptor), to_text(Addressing::device_address)}));
-    primitive->add_option("--emit", options->emit, "write a pass's kernel: spirv")
-        ->check(one_of({"spirv"}));
+    primitive
+        ->add_option("--emit", options->emit,
+                     "write a pass's kernel: spirv, or wgsl (printed without -o)")
+        ->check(one_of({"spirv", "wgsl"}));
     primitive->add_option("--pass", options->pass, "the pass whose kernel to write");
     primitive->add_option("-o,--output", options->output, "file for --emit");
     add_api_option(*primitive, *options);

@@ -57,3 +57,18 @@ function(lanewise_embed_kernels target)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/kernel_catalogue.cpp.in ${out}/kernel_catalogue.cpp @ONLY)
     target_sources(${target} PRIVATE ${out}/kernel_catalogue.cpp)
 endfunction()
+
+# lanewise_embed_wgsl(<target> <list>...): the twins in WGSL of the lists' kernels, as wgsl_sources.inc.
+function(lanewise_embed_wgsl target)
+    set(tool ${PROJECT_SOURCE_DIR}/tools/kernels.py)
+    set(out ${PROJECT_BINARY_DIR}/kernels)
+    lanewise_glob(files kernels/*/*.wgsl primitives/*/*.wgsl)
+    add_custom_command(
+        OUTPUT ${out}/wgsl_sources.inc
+        COMMAND ${Python3_EXECUTABLE} ${tool} wgsl --include ${PROJECT_SOURCE_DIR}/kernels --out ${out} ${ARGN}
+        DEPENDS ${ARGN} ${tool} ${files}
+        COMMENT "Gathering the kernels in WGSL"
+        VERBATIM)
+    target_sources(${target} PRIVATE ${out}/wgsl_sources.inc)
+    set_property(TARGET ${target} APPEND PROPERTY INCLUDE_DIRECTORIES ${out})
+endfunction()

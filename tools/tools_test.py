@@ -67,6 +67,20 @@ class KernelList(Tree):
         found = kernels.included_files(root, [self.root / "k"])
         self.assertEqual(set(found), {root, near, far})
 
+    def test_twins(self):
+        for name in ("a.comp", "a.wgsl", "b.comp"):
+            self.write(name, "")
+        self.write("k.txt", "a.comp : x\na.comp : y : LW_DEVICE_ADDRESS\na.comp : z : LW_ATOMIC64=1\nb.comp : x\n")
+        twins = {k.name: kernels.twin(k) for k in kernels.read_list(self.root / "k.txt")}
+        self.assertEqual(twins["a.x"], self.root / "a.wgsl")
+        self.assertEqual([name for name, twin in twins.items() if twin], ["a.x"])
+
+    def test_wgsl_includes_are_followed(self):
+        self.write("a.wgsl", '//#include "b.wgsl"\n')
+        self.write("b.wgsl", "")
+        found = kernels.included_files(self.root / "a.wgsl", [self.root])
+        self.assertEqual({path.name for path in found}, {"a.wgsl", "b.wgsl"})
+
 
 class CheckTree(Tree):
     GLSL = "#define LW_INPUT_BINDING 0\nLW_BUFFER(result, 1, writeonly)\n"
@@ -129,6 +143,9 @@ class CheckTree(Tree):
         self.check()
         self.write("primitives/sum/sum_tiles.wgsl", self.WGSL.replace("result", "output"))
         self.check("sum_tiles.comp: bindings")
+        # Two texts of one binding, of which an assembler takes one.
+        self.write("primitives/sum/sum_tiles.wgsl", self.WGSL + self.WGSL.replace("read>", "read_write>"))
+        self.check()
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_not_formatted(self):

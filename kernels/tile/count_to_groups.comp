@@ -9,7 +9,7 @@
 // Tail: a count above the plan's maximum is taken as the maximum; dispatches that are not needed
 //   get 0 workgroups.
 // Source: none.
-// What differs in WGSL: the arguments go to a buffer of their own, which is bound to nothing else.
+// What differs in WGSL: the host copies the arguments to a buffer of their own (kernels.md).
 //
 //     scratch   | count | tiles | tiles_per_group | groups | 0 0 0 | x y z 0 | x y z 0 | ...
 //       word      0       2       3                 4        5       dispatch 0, 1, ...

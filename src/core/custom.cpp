@@ -200,14 +200,18 @@ std::uint32_t words_of(const Fields& fields) {
 std::uint32_t workgroup_bytes(const CustomOperator& custom) {
     std::uint32_t bytes = 0;
     std::uint32_t alignment = 4;
-    for (const Field& field : value_of(custom)) {
+    const Fields value = value_of(custom);
+    for (const Field& field : value) {
         const std::uint32_t vector =
             size_of(field.scalar) * (field.components == 3 ? 4 : field.components);
         alignment = std::max(alignment, vector);
         bytes = static_cast<std::uint32_t>(round_up(bytes, vector)) +
                 size_of(field.scalar) * field.components;
     }
-    return static_cast<std::uint32_t>(round_up(round_up(bytes, 4) + 4, alignment));
+    // A struct inside the accumulator's ends at a multiple of its alignment, before the flag.
+    const bool is_struct = !value[0].name.empty();
+    bytes = static_cast<std::uint32_t>(round_up(bytes, is_struct ? alignment : 4));
+    return static_cast<std::uint32_t>(round_up(bytes + 4, alignment));
 }
 
 bool uses_int64(const CustomOperator& custom) {

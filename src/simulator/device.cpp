@@ -342,6 +342,10 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         engine.addressable.push_back(&objects[i]);
     }
 
+    // Kernels from WGSL have their parameters in a uniform buffer, group 1 binding 0.
+    detail::MemoryObject uniform;
+    uniform.name = "parameters";
+
     const auto start = std::chrono::steady_clock::now();
     Report report;
     for (std::size_t p = 0; p < plan.passes.size(); ++p) {
@@ -362,7 +366,13 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                 ? pass.required_subgroup_size
                 : machine.subgroup_size;
         dispatch.full_subgroups = pass.full_subgroups;
+        bool has_uniform = false;
         for (const detail::BindingSlot& slot : program.bindings) {
+            if (slot.set == 1 && slot.binding == 0 && slot.uniform) {
+                has_uniform = true;
+                dispatch.bindings.push_back(&uniform);
+                continue;
+            }
             if (slot.set != 0 || slot.binding >= pass.bindings.size()) {
                 return refuse(ErrorCode::compile_failed,
                               "pass {}: the kernel has binding {}.{}, the plan {} bindings",
@@ -395,6 +405,15 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                     const std::uint64_t address = object(pass.bindings[i]).address;
                     std::memcpy(constants.data() + sizeof parameters + 8 * i, &address, 8);
                 }
+            }
+            if (has_uniform && state_->count_in_buffer) {
+                // The host of such a kernel copies the share out of scratch.
+                constexpr std::size_t kShareBytes = 20;
+                std::memcpy(constants.data(), object(Role::scratch).bytes.data(), kShareBytes);
+            }
+            if (has_uniform) {
+                uniform.reset(constants, true);
+                uniform.writable = false;
             }
             dispatch.push_constants = constants;
             dispatch.groups = {shared ? std::min(plan.share.max_groups, launch.groups - first) : 1u,

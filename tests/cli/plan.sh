@@ -84,6 +84,15 @@ if [ "$status" -eq 0 ]; then
 fi
 
 # A kernel appears whole, or not at all.
+run plan reduce --caps "$devices/webgpu-minimum.json" --emit wgsl --pass reduce_tiles
+expect_good
+check "prints WGSL" holds "$out" "fn main("
+check "with the plan's constants" holds "$out" "const kWorkgroupSize = 128u;"
+run plan reduce --caps "$devices/webgpu-minimum.json" --emit wgsl --pass reduce_tiles -o "$work/k.wgsl"
+expect_good
+check "writes it" grep -q "fn main(" "$work/k.wgsl"
+run plan reduce --caps "$devices/nvidia.json" --emit wgsl --pass reduce_tiles
+expect_refused WGSL "tier portable"
 run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass reduce_tiles -o "$work/k.spv"
 expect_good
 check "SPIR-V" same "$(head -c 4 "$work/k.spv" | od -An -tx4 | tr -d ' ')" 07230203

@@ -1,0 +1,178 @@
+// The assembler's directives, and what it refuses.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lanewise/reduce.hpp"
+#include "tests/wgsl/support.hpp"
+
+namespace lanewise::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Directives : public testing::Test {
+protected:
+    // A kernel with a prologue, then `body`.
+    std::string kernel(const std::string& body) const {
+        return "// Prologue: p.\nconst LW_A = 1u;  // of the build\nconst kB = 2u;    // id 7; "
+               "two\n"
+               "// End of the prologue.\n" +
+               body;
+    }
+    Result<std::string> assembled(const std::map<std::string, std::uint32_t>& by_name = {},
+                                  const std::map<std::uint32_t, std::uint32_t>& by_id = {}) const {
+        const auto sources = [&](std::string_view name) -> std::optional<std::string_view> {
+            const auto found = files.find(std::string(name));
+            return found != files.end() ? std::optional<std::string_view>(found->second)
+                                        : std::nullopt;
+        };
+        return wgsl::detail::assemble(sources, "k.wgsl", {by_name, {}, by_id});
+    }
+    std::string error(const std::string& body) {
+        files["k.wgsl"] = kernel(body);
+        const auto text = assembled();
+        return text ? "no error:\n" + *text : text.error().message;
+    }
+    // What of the body is left.
+    std::string body(const std::string& body,
+                     const std::map<std::string, std::uint32_t>& by_name = {},
+                     const std::map<std::uint32_t, std::uint32_t>& by_id = {}) {
+        files["k.wgsl"] = kernel(body);
+        const auto text = assembled(by_name, by_id);
+        if (!text) return text.error().message;
+        const std::string end = "prologue.\n";
+        return text->substr(text->find(end) + end.size());
+    }
+
+    std::map<std::string, std::string> files;
+};
+
+TEST_F(Directives, PrologueTakesValues) {
+    files["k.wgsl"] = kernel("");
+    EXPECT_EQ(assembled().value(), kernel(""));
+    EXPECT_EQ(
+        assembled({{"LW_A", 5}}, {{7, 4294967295u}, {8, 1}}).value(),
+        "// Prologue: p.\nconst LW_A = 5u;  // of the build\nconst kB = 4294967295u;    // id 7; "
+        "two\n// End of the prologue.\n");
+    EXPECT_THAT(assembled({{"LW_C", 5}}).error().message,
+                HasSubstr("k.wgsl has no LW_C (to be 5)"));
+    files["k.wgsl"] = "// Prologue: p.\nvar<private> x: u32;\n// End of the prologue.\n";
+    EXPECT_THAT(assembled().error().message, HasSubstr("k.wgsl:2: a prologue has lines"));
+    files["k.wgsl"] = "const LW_A = 1u;\n";
+    EXPECT_THAT(assembled().error().message, HasSubstr("k.wgsl: has no prologue"));
+}
+
+TEST_F(Directives, ConditionsStandBeforeThePrologue) {
+    files["k.wgsl"] = "//#if LW_A\nenable subgroups;\n//#endif\n" + kernel("");
+    EXPECT_THAT(assembled({{"LW_A", 1}}).value(), HasSubstr("enable"));
+    EXPECT_THAT(assembled({{"LW_A", 0}}).value(), testing::Not(HasSubstr("enable")));
+}
+
+TEST_F(Directives, ConditionsChoose) {
+    const std::string text =
+        "//#if LW_A == 1\na\n//#elif LW_A == 2 && kB > 2\nb\n//#else\nc\n//#endif\n";
+    EXPECT_EQ(body(text), "a\n");
+    EXPECT_EQ(body(text, {{"LW_A", 2}}, {{7, 3}}), "b\n");
+    EXPECT_EQ(body(text, {{"LW_A", 2}}), "c\n");
+    const std::string nested = "//#if LW_A\n//#if kB\nx\n//#else\ny\n//#endif\nz\n//#endif\n";
+    EXPECT_EQ(body(nested), "x\nz\n");
+    EXPECT_EQ(body(nested, {}, {{7, 0}}), "y\nz\n");
+    EXPECT_EQ(body(nested, {{"LW_A", 0}}), "");
+    const auto holds = [&](const std::string& condition) {
+        return body("//#if " + condition + "\n1\n//#endif\n") == "1\n";
+    };
+    EXPECT_TRUE(holds("1 + 2 * 3 == 7u"));
+    EXPECT_TRUE(holds("(1 + 2) * 3 == 9"));
+    EXPECT_TRUE(holds("8 - 3 - 2 == 3"));
+    EXPECT_TRUE(holds("!(LW_A != 1) && (kB <= 1 || kB >= 2)"));
+    EXPECT_TRUE(holds("7 / 2 == 3 && 7 % 4 == 3"));
+    EXPECT_TRUE(holds("LW_A  // and why"));
+    EXPECT_FALSE(holds("LW_A < 1 || kB > 2"));
+}
+
+TEST_F(Directives, IncludesComeOnce) {
+    files["a.wgsl"] = "a\n//#include \"b.wgsl\"\n";
+    files["b.wgsl"] = "b\n//#include \"a.wgsl\"\n";
+    EXPECT_EQ(body("//#include \"a.wgsl\"\n//#include \"b.wgsl\"\nc\n"),
+              "// ---- a.wgsl\na\n// ---- b.wgsl\nb\nc\n");
+    EXPECT_EQ(body("//#if !LW_A\n//#include \"a.wgsl\"\n//#endif\n"), "");
+    files["bad.wgsl"] = "\n//#endif\n";
+    EXPECT_THAT(error("//#include \"bad.wgsl\"\n"), HasSubstr("bad.wgsl:2: #endif without #if"));
+}
+
+TEST_F(Directives, FaultsAreNamed) {
+    EXPECT_THAT(error("//#if LW_A\n"), HasSubstr("k.wgsl:5: #if without #endif"));
+    EXPECT_THAT(error("//#else\n"), HasSubstr("k.wgsl:5: #else without #if"));
+    EXPECT_THAT(error("//#if 1\n//#else\n//#else\n//#endif\n"),
+                HasSubstr("k.wgsl:7: #else after #else"));
+    EXPECT_THAT(error("//#if 1\n//#else\n//#elif 1\n//#endif\n"),
+                HasSubstr("k.wgsl:7: #elif after #else"));
+    EXPECT_THAT(error("//#if LW_D\n//#endif\n"),
+                HasSubstr("k.wgsl:5: #if LW_D: the prologue has no constant LW_D"));
+    EXPECT_THAT(error("//#if\n//#endif\n"), HasSubstr("an operand is missing"));
+    EXPECT_THAT(error("//#if (LW_A\n//#endif\n"), HasSubstr("a ) is missing"));
+    EXPECT_THAT(error("//#if LW_A kB\n//#endif\n"), HasSubstr("'kB' is not understood"));
+    EXPECT_THAT(error("//#if LW_A / 0\n//#endif\n"), HasSubstr("division by zero"));
+    EXPECT_THAT(error("//#if 4294967296\n//#endif\n"), HasSubstr("more than 32 bits"));
+    EXPECT_THAT(error("//#include b.wgsl\n"), HasSubstr("#include wants a name in double quotes"));
+    EXPECT_THAT(error("//#include \"none.wgsl\"\n"), HasSubstr("k.wgsl:5: there is no none.wgsl"));
+    EXPECT_THAT(error("//#define X\n"), HasSubstr("there is no directive #define"));
+    EXPECT_THAT(error("//#if kB == 2\n//#error not for two\n//#endif\n"), HasSubstr("not for two"));
+    EXPECT_EQ(body("//#if 0\n//#error\n//#nonsense\n//#if LW_D\n//#endif\n//#endif\n"), "");
+}
+
+std::string refusal(const Plan& plan, const wgsl::Options& options = {}) {
+    const auto shader = wgsl::assemble(plan, plan.passes[1], options);
+    EXPECT_TRUE(shader || shader.error().code == ErrorCode::unsupported);
+    return shader ? "no error" : shader.error().message;
+}
+
+Plan sum_plan(const Caps& caps, ReduceStrategy strategy, Scalar element = Scalar::u32,
+              std::optional<Addressing> addressing = {}) {
+    const auto plan = plan_reduce(caps, {.element = element,
+                                         .max_count = 1000,
+                                         .addressing = addressing,
+                                         .policy = ReducePolicy{.strategy = strategy}});
+    EXPECT_TRUE(plan) << plan.error().message;
+    return plan ? *plan : Plan{};
+}
+
+TEST(Assemble, RefusesWhatWgslHasNot) {
+    const Caps all = simulator::Device::create()->caps();
+    const auto barrier = [&] {
+        Caps caps = all;
+        caps.subgroup.operations = 0;
+        return caps;
+    }();
+    EXPECT_THAT(refusal(sum_plan(all, ReduceStrategy::two_pass)),
+                HasSubstr("plan for the tier portable"));
+    EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::last_workgroup)),
+                HasSubstr("last_workgroup needs a memory barrier of device scope"));
+    EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::arrival_sum)),
+                HasSubstr("reduce_tiles.barrier.e32_a32_atomic64.descriptor"));
+    EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::two_pass, Scalar::f64)),
+                HasSubstr("there is no kernel reduce_tiles.barrier.e64_f64.descriptor in WGSL"));
+    EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::two_pass, Scalar::u32,
+                                 Addressing::device_address)),
+                HasSubstr("no device addresses"));
+    EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::two_pass), {.in_place = true}),
+                HasSubstr("reduce_tiles.wgsl has no LW_IN_PLACE"));
+}
+
+TEST(Assemble, TellsTheBindings) {
+    const Plan plan = sum_plan(webgpu_caps(0), ReduceStrategy::two_pass);
+    const auto tiles = wgsl::assemble(plan, plan.passes[1]);
+    ASSERT_TRUE(tiles) << tiles.error().message;
+    EXPECT_THAT(tiles->bindings,
+                testing::ElementsAre(wgsl::ShaderBinding{0, "input", Access::read},
+                                     wgsl::ShaderBinding{1, "result", Access::read_write},
+                                     wgsl::ShaderBinding{2, "scratch", Access::read_write}));
+    EXPECT_TRUE(tiles->parameters);
+    const auto groups = wgsl::assemble(plan, plan.passes[0]);
+    ASSERT_TRUE(groups) << groups.error().message;
+    EXPECT_EQ(groups->bindings.size(), 2u);
+}
+
+}  // namespace
+}  // namespace lanewise::test

@@ -1,0 +1,244 @@
+// Every kernel in WGSL, as plans need it, goes through naga and Tint without a word.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
+#include "tests/wgsl/support.hpp"
+
+namespace lanewise::test {
+namespace {
+
+constexpr Scalar kScalars[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
+                               Scalar::u32, Scalar::i32, Scalar::u64, Scalar::i64,
+                               Scalar::f16, Scalar::f32, Scalar::f64};
+constexpr Operator kOperators[] = {Operator::sum,     Operator::product, Operator::min,
+                                   Operator::max,     Operator::bit_and, Operator::bit_or,
+                                   Operator::bit_xor, Operator::argmin,  Operator::argmax};
+
+std::vector<std::optional<Scalar>> accumulators_of(Scalar element) {
+    const Scalar wide = is_float(element)            ? Scalar::f64
+                        : is_signed_integer(element) ? Scalar::i64
+                                                     : Scalar::u64;
+    return {std::nullopt, wide};
+}
+
+// Elements that share vectors, fill some, and do neither.
+std::vector<CustomOperator> custom_operators() {
+    return {{.name = "sum_of_products",
+             .element = {{Scalar::u8}},
+             .load = "x * x + index",
+             .combine = "a + b",
+             .commutative = true},
+            {.name = "bounding_box",
+             .element = {{Scalar::f32, 3}},
+             .value = {{Scalar::f32, 3, "low"}, {Scalar::f32, 3, "high"}},
+             .load = "Value(x, x)",
+             .combine = "Value(min(a.low, b.low), max(a.high, b.high))",
+             .commutative = true},
+            {.name = "rotation",
+             .element = {{Scalar::u32, 2, "r0"}, {Scalar::u32, 2, "r1"}},
+             .combine = "Value(a.r0.x * b.r0 + a.r0.y * b.r1, a.r1.x * b.r0 + a.r1.y * b.r1)"},
+            {.name = "last_of_long",
+             .element = {{Scalar::u32, 4, "a"},
+                         {Scalar::f16, 4, "b"},
+                         {Scalar::i8, 4, "c"},
+                         {Scalar::u32, 1, "d"}},
+             .value = {{Scalar::u32}},
+             .load = "return x.d;",
+             .combine = "b",
+             .result = {{Scalar::u32, 1, "value"}, {Scalar::f32, 1, "root"}},
+             .store = "Result(a, sqrt(f32(a)))"}};
+}
+
+// Assembled texts, each once, by what they are.
+class Texts {
+public:
+    void add(const Plan& plan, const wgsl::Options& options) {
+        for (const Pass& pass : plan.passes) {
+            // The numberings of subgroups and the forms differ, what is computed does not.
+            if (options.subgroup_id && pass.form == Form::barrier) continue;
+            const auto shader = wgsl::assemble(plan, pass, options);
+            if (!shader) {
+                ADD_FAILURE() << plan.summary << ": " << shader.error().message;
+                continue;
+            }
+            std::string kernel = pass.kernel;
+            if (plan.custom) {
+                const auto types = kernel.find(plan.custom->name);
+                if (types != kernel.npos)
+                    kernel.replace(types, kernel.find('.', types) - types, "custom");
+            }
+            kernels_.insert(kernel);
+            texts_.emplace(shader->text, fmt::format("{}, {}", pass.kernel, plan.summary));
+        }
+    }
+    const std::map<std::string, std::string>& texts() const { return texts_; }
+    const std::set<std::string>& kernels() const { return kernels_; }
+
+private:
+    std::map<std::string, std::string> texts_;
+    std::set<std::string> kernels_;
+};
+
+void add_reductions(Texts& texts, const Caps& caps) {
+    for (const Scalar element : kScalars) {
+        for (const Operator op : kOperators) {
+            for (const auto& accumulator : accumulators_of(element)) {
+                for (const ReduceStrategy strategy :
+                     {ReduceStrategy::one_workgroup, ReduceStrategy::two_pass}) {
+                    ReduceDesc desc{.element = element, .op = op, .accumulator = accumulator};
+                    desc.max_count = 1u << 20;
+                    desc.policy = ReducePolicy{.strategy = strategy, .workgroup_size = 128};
+                    const auto plan = plan_reduce(caps, desc);
+                    if (!plan) continue;  // no such operator, or f64
+                    texts.add(*plan, {});
+                    if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+                }
+            }
+        }
+    }
+}
+
+void add_scans(Texts& texts, const Caps& caps) {
+    for (const Scalar element : kScalars) {
+        for (const Operator op : kOperators) {
+            for (const auto& accumulator : accumulators_of(element)) {
+                for (const ScanStrategy strategy :
+                     {ScanStrategy::one_workgroup, ScanStrategy::reduce_then_scan,
+                      ScanStrategy::look_back, ScanStrategy::reduce_ahead}) {
+                    ScanDesc desc{.element = element, .op = op, .accumulator = accumulator};
+                    desc.max_count = 1u << 20;
+                    desc.determinism = Determinism::unordered;
+                    desc.policy =
+                        ScanPolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 2};
+                    desc.policy->ahead = strategy == ScanStrategy::reduce_ahead ? 5 : 0;
+                    // The strategies in turn: exclusive, reverse, with an initial value.
+                    if (strategy == ScanStrategy::reduce_then_scan) desc.kind = ScanKind::exclusive;
+                    if (strategy == ScanStrategy::look_back) desc.direction = Direction::reverse;
+                    if (op == Operator::sum) desc.initial = 1;
+                    const auto plan = plan_scan(caps, desc);
+                    if (!plan) continue;  // no such operator, f64, or strategy for it
+                    texts.add(*plan, {});
+                    if (plan->in_place) texts.add(*plan, {.in_place = true});
+                    if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+                }
+            }
+        }
+    }
+}
+
+void add_custom(Texts& texts, const Caps& caps) {
+    for (const CustomOperator& custom : custom_operators()) {
+        for (const ReduceStrategy strategy :
+             {ReduceStrategy::one_workgroup, ReduceStrategy::two_pass}) {
+            ReduceDesc desc{.custom = custom, .max_count = 1u << 16};
+            desc.policy = ReducePolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 2};
+            const auto plan = plan_reduce(caps, desc);
+            ASSERT_TRUE(plan) << plan.error().message;
+            texts.add(*plan, {});
+        }
+        for (const ScanStrategy strategy :
+             {ScanStrategy::reduce_then_scan, ScanStrategy::look_back}) {
+            ScanDesc desc{.custom = custom, .max_count = 1u << 16};
+            desc.determinism = Determinism::unordered;
+            desc.policy = ScanPolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 2};
+            const auto plan = plan_scan(caps, desc);
+            if (!plan && strategy == ScanStrategy::look_back) continue;  // too long to be published
+            ASSERT_TRUE(plan) << plan.error().message;
+            texts.add(*plan, {});
+            if (plan->in_place) texts.add(*plan, {.in_place = true});
+        }
+    }
+}
+
+const Texts& all_texts() {
+    static const Texts texts = [] {
+        Texts made;
+        for (const std::uint32_t size : {0u, 32u}) {
+            add_reductions(made, webgpu_caps(size));
+            add_scans(made, webgpu_caps(size));
+            add_custom(made, webgpu_caps(size));
+        }
+        return made;
+    }();
+    return texts;
+}
+
+TEST(Compile, EveryKernelIsPlanned) {
+    std::set<std::string> all;
+    for (const std::string_view name : wgsl::detail::kernel_names()) {
+        // A 64-bit index beside a narrow element is for counts that no binding reaches.
+        const bool unreachable =
+            name.find("_a64_i64") != name.npos && name.find("e64_a64_i64") == name.npos;
+        if (!unreachable || name.starts_with("reduce_partials")) all.emplace(name);
+    }
+    EXPECT_EQ(all_texts().kernels(), all);
+}
+
+// The texts to compile: all of them where LANEWISE_TEST_ALL is set, else one in so many.
+template <class Say>
+void expect_silence(Say say) {
+    const std::size_t step = std::getenv("LANEWISE_TEST_ALL") != nullptr ? 1 : 5;
+    std::size_t number = 0;
+    std::size_t compiled = 0;
+    for (const auto& [text, what] : all_texts().texts()) {
+        if (number++ % step != 0) continue;
+        ++compiled;
+        const std::string said = say(text);
+        ASSERT_EQ(said, "") << what << "\n" << text;
+    }
+    std::cout << compiled << " of " << number << " texts\n";
+}
+
+TEST(Compile, NagaTakesAll) {
+    if (!has_naga()) GTEST_SKIP() << "naga is not on the PATH";
+    expect_silence(naga_says);
+}
+
+TEST(Compile, TintTakesAll) {
+    if (!has_tint()) GTEST_SKIP() << "tint is not on the PATH";
+    expect_silence(tint_says);
+}
+
+// A compiler that were silent about everything would be no test.
+TEST(Compile, CompilersSeeFaults) {
+    const std::string start =
+        "enable subgroups;\n@group(0) @binding(0) var<storage, read_write> x: array<u32>;\n"
+        "@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {\n";
+    const std::string divergent = start + "if (i < 7u) { x[i] = subgroupAdd(i); } }\n";
+    const std::string undeclared = start + "x[i] = y; }\n";
+    if (has_tint()) {
+        EXPECT_NE(tint_says(divergent).find("uniform control flow"), std::string::npos);
+        EXPECT_NE(tint_says(undeclared), "");
+    }
+    if (has_naga()) {
+        EXPECT_NE(naga_says(undeclared), "");
+    }
+    if (!has_naga() || !has_tint()) GTEST_SKIP() << "naga or tint is not on the PATH";
+}
+
+// Plain text that needs no more of the language than WebGPU always has.
+TEST(Compile, TextsKeepToTheRules) {
+    const std::regex operation("(subgroup[A-Z]|builtin\\((subgroup_|num_subgroups))");
+    for (const auto& [text, what] : all_texts().texts()) {
+        for (const char* word : {"override ", "diagnostic", "ptr<workgroup", "ptr<storage",
+                                 "requires ", "//#", "var<private>"}) {
+            EXPECT_EQ(text.find(word), std::string::npos) << what << " has " << word;
+        }
+        const bool subgroups = what.find(".subgroup.") != std::string::npos;
+        EXPECT_EQ(text.find("\nenable subgroups;") != std::string::npos, subgroups) << what;
+        EXPECT_EQ(std::regex_search(text, operation), subgroups) << what;
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::test

@@ -1,0 +1,246 @@
+#include "tests/wgsl/support.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "tests/support/repository.hpp"
+
+namespace lanewise::test {
+namespace {
+
+using simulator::Machine;
+
+// A folder of this process, gone when it ends.
+const std::filesystem::path& folder() {
+    struct Folder {
+        std::filesystem::path path;
+        Folder() {
+            std::string name =
+                (std::filesystem::temp_directory_path() / "lanewise-wgsl-XXXXXX").string();
+            if (mkdtemp(name.data()) != nullptr) path = name;
+        }
+        ~Folder() {
+            std::error_code ignored;
+            if (!path.empty()) std::filesystem::remove_all(path, ignored);
+        }
+    };
+    static const Folder made;
+    return made.path;
+}
+
+struct Said {
+    int status = -1;
+    std::string text;
+};
+
+Said run_command(const std::string& command) {
+    Said said;
+    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+    if (pipe == nullptr) return said;
+    std::array<char, 4096> part;
+    while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe))
+        said.text.append(part.data(), size);
+    said.status = pclose(pipe);
+    return said;
+}
+
+bool on_path(const char* tool) {
+    return run_command(fmt::format("command -v {}", tool)).status == 0;
+}
+
+std::string file_of(const char* name) { return (folder() / name).string(); }
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+// naga 30 knows subgroups but not the line that WGSL wants for them: blanks in its place.
+std::string without_enable(std::string text) {
+    constexpr std::string_view kEnable = "\nenable subgroups;";
+    if (const auto at = text.find(kEnable); at != std::string::npos)
+        text.replace(at + 1, kEnable.size() - 1, kEnable.size() - 1, ' ');
+    return text;
+}
+
+std::string in_words(const Said& said) {
+    if (said.status == 0 && said.text.empty()) return {};
+    return fmt::format("status {}: {}", said.status, said.text);
+}
+
+}  // namespace
+
+Caps webgpu_caps(std::uint32_t subgroup_size) {
+    std::ifstream file(repository_root() / "tests/devices/webgpu-minimum.json", std::ios::binary);
+    auto caps = caps_from_json(std::string{std::istreambuf_iterator<char>(file), {}});
+    if (!caps) {
+        ADD_FAILURE() << caps.error().message;
+        return {};
+    }
+    caps->limits.max_workgroup_invocations = caps->limits.max_workgroup_size_x = 256;
+    if (subgroup_size == 0) return *caps;
+    SubgroupCaps& subgroup = caps->subgroup;
+    subgroup.operations = 0xff & ~SubgroupOperation::clustered;
+    subgroup.stages = Stage::compute;
+    subgroup.size = subgroup.min_size = subgroup.max_size = subgroup_size;
+    subgroup.size_is_true = true;
+    return *caps;
+}
+
+bool has_naga() {
+    static const bool there = on_path("naga");
+    return there;
+}
+
+bool has_tint() {
+    static const bool there = on_path("tint");
+    return there;
+}
+
+std::string naga_says(const std::string& text) {
+    const std::string path = file_of("naga.wgsl");
+    write(path, without_enable(text));
+    Said said = run_command(fmt::format("naga --capabilities all '{}'", path));
+    // What it always says of a text that it takes.
+    if (said.text == "Validation successful\n") said.text.clear();
+    return in_words(said);
+}
+
+std::string tint_says(const std::string& text) {
+    const std::string path = file_of("tint.wgsl");
+    write(path, text);
+    // As WGSL again: builds of Tint have that writer more often than others.
+    return in_words(run_command(
+        fmt::format("tint --format wgsl -o '{}' '{}'", file_of("tint-again.wgsl"), path)));
+}
+
+std::vector<std::uint32_t> compile(const std::string& text) {
+    static std::map<std::string, std::vector<std::uint32_t>> compiled;
+    if (const auto found = compiled.find(text); found != compiled.end()) return found->second;
+    const std::string source = file_of("kernel.wgsl");
+    const std::string module = file_of("kernel.spv");
+    write(source, without_enable(text));
+    const Said said = run_command(fmt::format(
+        "naga -g --spirv-version 1.3 --capabilities all --entry-point main --compact '{}' '{}'",
+        source, module));
+    std::ifstream file(module, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (said.status != 0 || bytes.size() < 8) {
+        ADD_FAILURE() << "naga: " << said.text << "\n" << text;
+        return {};
+    }
+    std::filesystem::remove(module);
+    std::vector<std::uint32_t> words(bytes.size() / 4);
+    std::memcpy(words.data(), bytes.data(), words.size() * 4);
+    return compiled[text] = words;
+}
+
+Bundle wgsl_kernels(const Plan& plan, const wgsl::Options& options) {
+    Bundle bundle;
+    for (const Pass& pass : plan.passes) {
+        const auto shader = wgsl::assemble(plan, pass, options);
+        if (!shader) {
+            ADD_FAILURE() << shader.error().message;
+            continue;
+        }
+        auto words = compile(shader->text);
+        if (!words.empty()) bundle.add({pass.kernel, words[1], std::move(words)});
+    }
+    return bundle;
+}
+
+std::vector<Machine> wgsl_machines(std::uint32_t subgroup_size) {
+    std::vector<Machine> machines;
+    const auto add = [&](auto&& change) {
+        Machine machine;
+        machine.subgroup_size = subgroup_size;
+        machine.seed = subgroup_size + machines.size();
+        // WGSL wants them in uniform flow.
+        machine.uniform_subgroup_operations = true;
+        change(machine);
+        machines.push_back(machine);
+    };
+    add([](Machine&) {});
+    add([](Machine& m) {
+        m.lane_order = simulator::LaneOrder::random;
+        m.subgroup_ids = simulator::Order::random;
+        m.workgroups = m.subgroups = simulator::Schedule::random;
+    });
+    add([](Machine& m) {
+        m.lane_order = simulator::LaneOrder::reversed;
+        m.subgroup_ids = simulator::Order::reversed;
+        m.workgroups = m.subgroups = simulator::Schedule::reversed;
+    });
+    add([&](Machine& m) {
+        m.populations = {subgroup_size, subgroup_size / 2 + 1, 1};
+        m.subgroups = simulator::Schedule::round_robin;
+    });
+    add([](Machine& m) {
+        m.random_populations = true;
+        m.scattered_lanes = true;
+        m.lane_order = simulator::LaneOrder::random;
+        m.workgroups = m.subgroups = simulator::Schedule::random;
+    });
+    return machines;
+}
+
+std::optional<std::vector<std::byte>> run_plan(const Machine& machine, const Caps& caps,
+                                               const Plan& plan, std::span<const std::byte> input,
+                                               const WgslRun& run) {
+    const auto failed = [&](const std::string& what, const std::string& why) {
+        ADD_FAILURE() << what << ": " << why << "\n" << to_text(machine) << "\n" << to_text(plan);
+        return std::nullopt;
+    };
+    const auto device = simulator::Device::create(machine, caps);
+    if (!device) return failed("device", device.error().message);
+    const Bundle bundle = run.built_in ? Bundle() : wgsl_kernels(plan, run.options);
+    if (testing::Test::HasFailure()) return std::nullopt;
+    const auto executable = device->compile(plan, run.built_in ? nullptr : &bundle);
+    if (!executable) return failed("compile", executable.error().message);
+
+    const std::uint64_t count = input.size() / plan.element_bytes;
+    const auto round_up = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
+    std::vector<std::byte> in(std::max<std::size_t>(
+        round_up(run.count_in_buffer ? plan.argument(Role::input)->bytes : input.size()), 16));
+    std::ranges::fill(in, std::byte{0x5a});
+    std::ranges::copy(input, in.begin());
+    std::vector<std::byte> output(round_up(plan.argument(Role::output)->bytes), std::byte{0xab});
+    std::vector<std::byte> scratch(plan.argument(Role::scratch)->bytes, std::byte{0xcd});
+    std::uint32_t stored_count = static_cast<std::uint32_t>(count);
+    simulator::Count what = count;
+    if (run.count_in_buffer)
+        what = simulator::CountBuffer{std::as_writable_bytes(std::span(&stored_count, 1))};
+    const bool in_place = run.options.in_place;
+    const auto binding = executable->bind({{in}, {in_place ? in : output}, {scratch}}, what);
+    if (!binding) return failed("bind", binding.error().message);
+    std::vector<std::byte>& result = in_place ? in : output;
+    for (int use = 0; use < run.uses; ++use) {
+        if (in_place) std::ranges::copy(input, in.begin());
+        const auto report = binding->run(machine.seed + static_cast<std::uint64_t>(use));
+        if (!report) return failed("run", report.error().message);
+        std::string faults;
+        for (const simulator::Fault& fault : report->faults) faults += to_text(fault) + "\n";
+        if (!faults.empty()) return failed(fmt::format("{} items, faults", count), faults);
+    }
+    const std::uint64_t written = bytes_needed(plan, Role::output, count);
+    const std::byte filler = in_place ? std::byte{0x5a} : std::byte{0xab};
+    for (std::size_t i = written; i < result.size(); ++i) {
+        if (result[i] != filler)
+            return failed(fmt::format("{} items", count),
+                          fmt::format("byte {} behind the output is changed", i - written));
+    }
+    result.resize(written);
+    return result;
+}
+
+}  // namespace lanewise::test
