@@ -70,8 +70,8 @@ struct ReduceDesc {
 //
 // Errors: bad_argument (an operator that the type does not have, an impossible accumulator or
 // policy), unsupported (a forced tier, or a type, that the device lacks), limit_exceeded (the
-// input's bytes against the device's largest binding, where device addresses are not enabled; a policy
-// that takes more workgroup memory than the device has).
+// input's bytes against the device's largest binding, where device addresses are not enabled; a
+// policy that takes more workgroup memory than the device has).
 Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc);
 
 // The policy that plan_reduce uses where desc.policy is not set.

@@ -84,8 +84,8 @@ struct ScanDesc {
 // Errors: bad_argument (an operator that the type does not have, an impossible accumulator, initial
 // value or policy), unsupported (a forced tier, a strategy, or a type, that the device lacks),
 // limit_exceeded (bytes of input or output above the device's largest binding, where device
-// addresses are not enabled; a policy that takes more than 4096 dispatches, or more workgroup memory
-// than the device has).
+// addresses are not enabled; a policy that takes more than 4096 dispatches, or more workgroup
+// memory than the device has).
 Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc);
 
 // The policy that plan_scan uses where desc.policy is not set.
