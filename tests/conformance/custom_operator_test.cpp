@@ -315,7 +315,7 @@ std::size_t share_of_rows() {
     if (is_sanitized()) return 24;
     if (!TestDevice::shared().is_simulated()) return 9;
     // Of all simulated devices those with small subgroups take longest.
-    return TestDevice::shared().caps().subgroup.size < 16 ? 3 : 2;
+    return TestDevice::shared().caps().subgroup.size < 16 ? 5 : 4;
 }
 
 std::vector<Row> rows_here(bool is_scan) {
