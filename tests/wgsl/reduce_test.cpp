@@ -170,6 +170,29 @@ TEST_P(WgslReduce, TypesAndOperators) {
     EXPECT_GE(plans, 18);
 }
 
+// Nothing but NaNs of all kinds: the first of them.
+TEST_P(WgslReduce, NothingButNan) {
+    for (const Scalar element : {Scalar::f16, Scalar::f32, Scalar::f64}) {
+        for (const Operator op : {Operator::argmin, Operator::argmax, Operator::min}) {
+            const ReduceDesc made = desc(element, op, ReduceStrategy::two_pass, Tier::portable);
+            const Caps caps = webgpu_caps(size());
+            const auto plan = plan_reduce(caps, made);
+            ASSERT_TRUE(plan) << plan.error().message;
+            Elements data(element, 777);
+            const std::uint64_t sign = std::uint64_t{1} << (8 * size_of(element) - 1);
+            for (std::size_t i = 0; i < data.count(); ++i) {
+                const std::uint64_t h = hash(size(), i);
+                data.set(i, nan_bits(element) | (h & 255) | (h & 256 ? sign : 0));
+            }
+            const auto output = run_plan(wgsl_machines(size())[1], caps, *plan, data.bytes());
+            ASSERT_TRUE(output);
+            std::string why;
+            EXPECT_TRUE(reduce_matches(made, data.bytes(), *output, &why, reduce_depth(*plan, 777)))
+                << why;
+        }
+    }
+}
+
 TEST_P(WgslReduce, DefaultPolicy) {
     for (const Tier tier : kTiers) {
         for (const std::size_t count : {std::size_t{100}, std::size_t{70001}}) {

@@ -176,13 +176,15 @@ TEST_P(WgslScan, SilentTile) {
     }
 }
 
-// Uses of one state, with so few epochs that they begin again.
+// Uses of one state, with so few epochs that they begin again, and words of tiles that lie about
+// from an earlier one of them.
 TEST_P(WgslScan, EpochsBeginAgain) {
     for (const ScanStrategy strategy : {ScanStrategy::look_back, ScanStrategy::reduce_ahead}) {
-        for (const std::size_t count : {std::size_t{500}, std::size_t{2001}}) {
-            expect_right(wgsl_machines(size())[1],
-                         desc(Scalar::u32, Operator::sum, strategy, Tier::barrier), count, count,
-                         {.uses = 7}, 2);
+        const ScanDesc sum = desc(Scalar::u32, Operator::sum, strategy, Tier::barrier);
+        for (const std::size_t count : {std::size_t{500}, std::size_t{9001}}) {
+            expect_right(wgsl_machines(size())[1], sum, count, count, {.uses = 7}, 2);
+            expect_right(wgsl_machines(size())[1], sum, count, count,
+                         {.count_in_buffer = true, .earlier_counts = {9001, 100}}, 2);
         }
     }
 }
