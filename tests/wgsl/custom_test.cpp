@@ -228,6 +228,8 @@ TEST_P(WgslCustom, Scan) {
                                          .vectors = 2,
                                          .max_groups = 500,
                                          .patience = 16};
+                // A look back in two parts, with a tile that is summed again between.
+                if (strategy == ScanStrategy::look_back) desc.policy->silent_tile = 3;
                 auto plan = plan_scan(caps, desc);
                 if (!plan && plan.error().code == ErrorCode::limit_exceeded) {
                     desc.policy->vectors = 1;
