@@ -152,8 +152,7 @@ fn workgroup_look_back(share: Share, t: u32, epoch: u32, lane: Lane, group: Grou
     while (next != 0u) {
         workgroup_look_back_window(&next, &before, epoch, lane, group);
         if (next != 0u) {
-            next -= 1u;
-            workgroupBarrier();
+            next -= 1u;  // the looks in vain stand between the last reduction and this one
             before = combine(workgroup_tile_sum_again(share, next, lane, group), before);
             workgroupBarrier();
         }

@@ -28,13 +28,18 @@ ReducePolicy small_policy(ReduceStrategy strategy, std::uint32_t w, std::uint32_
     return policy;
 }
 
+bool adds(Operator op) { return op == Operator::sum || op == Operator::product; }
+
 void expect_right(const Machine& machine, const ReduceDesc& desc, std::size_t count,
                   std::uint64_t seed, const WgslRun& run = {}) {
     const Caps caps = webgpu_caps(desc.tier == Tier::barrier ? 0 : machine.subgroup_size);
     const auto plan = plan_reduce(caps, desc);
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->tier, desc.tier.value_or(plan->tier));
-    const Elements data = make_elements(desc.element, desc.op, count, seed);
+    // NaN, infinities and zeros of both signs in every other run.
+    const Elements data =
+        make_elements(desc.element, desc.op, count, seed,
+                      seed % 2 == 0 && !adds(desc.op) ? FloatData::special : FloatData::exact);
     const auto output = run_plan(machine, caps, *plan, data.bytes(), run);
     ASSERT_TRUE(output);
     std::string why;
@@ -163,6 +168,29 @@ TEST_P(WgslReduce, TypesAndOperators) {
         }
     }
     EXPECT_GE(plans, 18);
+}
+
+// Nothing but NaNs of all kinds: the first of them.
+TEST_P(WgslReduce, NothingButNan) {
+    for (const Scalar element : {Scalar::f16, Scalar::f32, Scalar::f64}) {
+        for (const Operator op : {Operator::argmin, Operator::argmax, Operator::min}) {
+            const ReduceDesc made = desc(element, op, ReduceStrategy::two_pass, Tier::portable);
+            const Caps caps = webgpu_caps(size());
+            const auto plan = plan_reduce(caps, made);
+            ASSERT_TRUE(plan) << plan.error().message;
+            Elements data(element, 777);
+            const std::uint64_t sign = std::uint64_t{1} << (8 * size_of(element) - 1);
+            for (std::size_t i = 0; i < data.count(); ++i) {
+                const std::uint64_t h = hash(size(), i);
+                data.set(i, nan_bits(element) | (h & 255) | (h & 256 ? sign : 0));
+            }
+            const auto output = run_plan(wgsl_machines(size())[1], caps, *plan, data.bytes());
+            ASSERT_TRUE(output);
+            std::string why;
+            EXPECT_TRUE(reduce_matches(made, data.bytes(), *output, &why, reduce_depth(*plan, 777)))
+                << why;
+        }
+    }
 }
 
 TEST_P(WgslReduce, DefaultPolicy) {

@@ -33,13 +33,25 @@ bool looks_back(ScanStrategy strategy) {
     return strategy == ScanStrategy::look_back || strategy == ScanStrategy::reduce_ahead;
 }
 
+bool adds(Operator op) { return op == Operator::sum || op == Operator::product; }
+
 void expect_right(const Machine& machine, const ScanDesc& desc, std::size_t count,
-                  std::uint64_t seed, const WgslRun& run = {}) {
+                  std::uint64_t seed, const WgslRun& run = {}, std::uint32_t most_epochs = 0) {
     const Caps caps = webgpu_caps(desc.tier == Tier::barrier ? 0 : machine.subgroup_size);
-    const auto plan = plan_scan(caps, desc);
+    auto plan = plan_scan(caps, desc);
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->tier, desc.tier.value_or(plan->tier));
-    const Elements data = make_elements(desc.element, desc.op, count, seed);
+    // NaN, infinities and zeros of both signs in every other run.
+    const Elements data =
+        make_elements(desc.element, desc.op, count, seed,
+                      seed % 2 == 0 && !adds(desc.op) ? FloatData::special : FloatData::exact);
+    if (most_epochs != 0) {
+        for (Pass& pass : plan->passes) {
+            for (Constant& constant : pass.constants) {
+                if (constant.name == "most_epochs") constant.value = most_epochs;
+            }
+        }
+    }
     const auto output = run_plan(machine, caps, *plan, data.bytes(), run);
     ASSERT_TRUE(output);
     std::string why;
@@ -160,6 +172,19 @@ TEST_P(WgslScan, SilentTile) {
                 expect_right(wgsl_machines(size())[2], sum, 4001, silent, {.uses = 2});
                 if (HasFailure()) return;
             }
+        }
+    }
+}
+
+// Uses of one state, with so few epochs that they begin again, and words of tiles that lie about
+// from an earlier one of them.
+TEST_P(WgslScan, EpochsBeginAgain) {
+    for (const ScanStrategy strategy : {ScanStrategy::look_back, ScanStrategy::reduce_ahead}) {
+        const ScanDesc sum = desc(Scalar::u32, Operator::sum, strategy, Tier::barrier);
+        for (const std::size_t count : {std::size_t{500}, std::size_t{9001}}) {
+            expect_right(wgsl_machines(size())[1], sum, count, count, {.uses = 7}, 2);
+            expect_right(wgsl_machines(size())[1], sum, count, count,
+                         {.count_in_buffer = true, .earlier_counts = {9001, 100}}, 2);
         }
     }
 }

@@ -224,6 +224,15 @@ std::optional<std::vector<std::byte>> run_plan(const Machine& machine, const Cap
     const auto binding = executable->bind({{in}, {in_place ? in : output}, {scratch}}, what);
     if (!binding) return failed("bind", binding.error().message);
     std::vector<std::byte>& result = in_place ? in : output;
+    for (const std::uint32_t earlier : run.earlier_counts) {
+        for (std::byte& byte : in) byte ^= std::byte{0x35};
+        stored_count = earlier;
+        if (const auto report = binding->run(); !report)
+            return failed("run", report.error().message);
+        std::ranges::fill(output, std::byte{0xab});
+        std::ranges::copy(input, in.begin());
+        stored_count = static_cast<std::uint32_t>(count);
+    }
     for (int use = 0; use < run.uses; ++use) {
         if (in_place) std::ranges::copy(input, in.begin());
         const auto report = binding->run(machine.seed + static_cast<std::uint64_t>(use));

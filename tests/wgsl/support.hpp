@@ -44,6 +44,8 @@ struct WgslRun {
     bool count_in_buffer = false;
     bool built_in = false;  // the kernels of GLSL instead
     int uses = 1;           // of one binding, one after the other
+    // Uses before these, with other data and so many items each; for counts in a buffer.
+    std::vector<std::uint32_t> earlier_counts;
 };
 
 // Runs the plan; the output's bytes, or nullopt with failures added: faults count as such. `input`
