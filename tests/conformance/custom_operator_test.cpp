@@ -624,6 +624,29 @@ TEST_F(CustomOperatorTest, SeveralDispatchesKeepTheOrder) {
     });
 }
 
+// A reduction in order takes neighbouring partials: fewer than lanes, as many, more, and a last
+// lane that has fewer. Scratch ends where they do.
+TEST_F(CustomOperatorTest, PartialsFillScratch) {
+    const CustomCase& custom = case_of("matrix");
+    for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
+        const ReduceStrategy strategy =
+            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+        for (const std::uint32_t groups : {16u, 128u, 208u}) {
+            ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
+            desc.policy->workgroup_size = 128;
+            desc.policy->vectors = 1;
+            desc.policy->max_groups = groups;
+            if (!has_workgroups(device().caps(), tier, 128)) return;
+            desc.max_count = groups * 128u;
+            CustomRunner runner(device(), custom, desc);
+            ASSERT_TRUE(runner);
+            EXPECT_EQ(runner.plan().argument(Role::scratch)->bytes, 256u + groups * 16u)
+                << "it has room to spare";
+            runner.expect_right(desc.max_count, groups);
+        }
+    });
+}
+
 // B12: float sums, which rounding makes depend on the order, are the same on every run, for the
 // strategies that the header promises it for and for the one that is chosen.
 TEST_F(CustomOperatorTest, FloatSumsAreTheSameOnEveryRun) {
