@@ -172,14 +172,14 @@ Result<std::shared_ptr<const detail::Program>> compile_pass(Device::State& devic
     if (auto checked = check_pass(device.caps, device.machine, pass); !checked)
         return tl::unexpected(checked.error());
     // Kept are the built-in ones: a bundle may have others under the same names.
-    const bool keep = bundle == nullptr;
+    const std::uint32_t version = newest_spirv(device.caps);
+    const bool keep = bundle == nullptr || bundle->find(pass.kernel, version) == nullptr;
     const std::string key = program_key(pass);
     if (keep) {
         if (const auto found = device.programs.find(key); found != device.programs.end())
             return found->second;
     }
-    const auto kernel =
-        lanewise::detail::find_kernel(pass.kernel, newest_spirv(device.caps), bundle);
+    const auto kernel = lanewise::detail::find_kernel(pass.kernel, version, bundle);
     if (!kernel) {
         return refuse(ErrorCode::unsupported, "pass {}: {}", pass.name,
                       lanewise::detail::no_kernel(plan, pass.kernel));

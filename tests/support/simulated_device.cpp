@@ -124,8 +124,7 @@ public:
         auto bundle = bundle_for(plan);
         if (!bundle) return tl::unexpected(bundle.error());
         add_kernels_of_folder(plan, *bundle);
-        // Without a bundle the device keeps what it has compiled.
-        auto executable = device_.compile(plan, bundle->kernels().empty() ? nullptr : &*bundle);
+        auto executable = device_.compile(plan, &*bundle);
         if (!executable) return tl::unexpected(executable.error());
         auto made = std::make_shared<SimulatedExecutable>(*std::move(executable), device_.machine(),
                                                           messages_);
