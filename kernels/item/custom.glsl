@@ -82,11 +82,9 @@ Accumulator subgroup_shuffle_xor(Accumulator a, uint mask) {
 }
 
 Accumulator subgroup_shuffle(Accumulator a, uint lane) {
-    uint words[LW_ACCUMULATOR_WORDS] = words_of_value(a.value);
-    [[unroll]] for (uint i = 0u; i < LW_ACCUMULATOR_WORDS; ++i) {
-        words[i] = subgroupShuffle(words[i], lane);
-    }
-    return Accumulator(value_of_words(words), subgroupShuffle(a.holds, lane));
+    Accumulator other = subgroup_shuffle_held(a, lane);
+    other.holds = subgroupShuffle(a.holds, lane);
+    return other;
 }
 
 #endif

@@ -2,18 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
-#include <vector>
+#include <string_view>
 
 #include "src/core/custom.hpp"
+#include "src/core/custom_text.hpp"
 
 namespace lanewise::jit::detail {
 
 namespace {
+
+using lanewise::detail::constant_words;
+using lanewise::detail::copied_value;
+using lanewise::detail::is_statements;
+using lanewise::detail::is_struct;
+using lanewise::detail::packed_words;
+using lanewise::detail::unpacked_value;
 
 // The type of a scalar in registers, where 32 bits are the least.
 const char* scalar_type(Scalar scalar) {
@@ -41,26 +47,12 @@ std::string field_type(const Field& field) {
     return fmt::format("{}vec{}", prefix, field.components);
 }
 
-bool is_struct(const Fields& fields) { return !fields[0].name.empty(); }
-
 std::string define_type(const char* name, const Fields& fields) {
     if (!is_struct(fields)) return fmt::format("#define {} {}\n", name, field_type(fields[0]));
     std::string text = fmt::format("struct {} {{\n", name);
     for (const Field& field : fields)
         text += fmt::format("    {} {};\n", field_type(field), field.name);
     return text + "};\n";
-}
-
-// Calls visit(field, component, byte) for each scalar of a type, in the order of memory.
-template <class Visit>
-void for_each_scalar(const Fields& fields, Visit visit) {
-    std::uint32_t at = 0;
-    for (const Field& field : fields) {
-        for (std::uint32_t component = 0; component < field.components; ++component) {
-            visit(field, component, at);
-            at += size_of(field.scalar);
-        }
-    }
 }
 
 // A scalar out of the words w, of which it begins at a byte.
@@ -100,81 +92,31 @@ std::string packed(Scalar scalar, const std::string& value) {
     }
 }
 
-std::string list_of(const std::vector<std::string>& parts) {
-    return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string define_unpack(const char* function, const char* type, const char* words,
                           const Fields& fields) {
-    std::vector<std::string> members;
-    std::vector<std::string> scalars;
-    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t byte) {
-        scalars.push_back(unpacked(field.scalar, byte));
-        if (component + 1 < field.components) return;
-        members.push_back(fmt::format("{}({})", field_type(field), list_of(scalars)));
-        scalars.clear();
-    });
-    const std::string value =
-        is_struct(fields) ? fmt::format("{}({})", type, list_of(members)) : members[0];
-    return fmt::format("{} {}(uint w[{}]) {{ return {}; }}\n", type, function, words, value);
+    return fmt::format("{} {}(uint w[{}]) {{ return {}; }}\n", type, function, words,
+                       unpacked_value(type, fields, field_type, unpacked));
 }
 
 std::string define_pack(const char* function, const char* type, const char* words,
                         const Fields& fields) {
-    std::vector<std::string> parts;
-    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t) {
-        std::string value = is_struct(fields) ? "v." + field.name : "v";
-        if (field.components > 1) value += std::string(".") + "xyzw"[component];
-        parts.push_back(packed(field.scalar, value));
-    });
     return fmt::format("uint[{0}] {1}({2} v) {{ return uint[{0}]({3}); }}\n", words, function, type,
-                       list_of(parts));
+                       packed_words(fields, packed));
 }
 
-// `bytes` may be empty for zeros.
-std::string define_words(const char* function, const char* words, std::uint32_t count,
-                         std::span<const std::byte> bytes) {
-    std::vector<std::string> parts;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        std::uint32_t word = 0;
-        for (std::uint32_t byte = 4 * i; byte < std::min<std::size_t>(4 * i + 4, bytes.size());
-             ++byte)
-            word |= std::to_integer<std::uint32_t>(bytes[byte]) << (8 * (byte % 4));
-        parts.push_back(fmt::format("{}u", word));
-    }
+std::string define_constant(const char* function, const char* words, const Fields& fields,
+                            std::span<const std::byte> bytes) {
     return fmt::format("uint[{0}] {1}() {{ return uint[{0}]({2}); }}\n", words, function,
-                       list_of(parts));
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-    const auto part_of_name = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    };
-    for (std::size_t at = text.find(word); at != std::string_view::npos;
-         at = text.find(word, at + 1)) {
-        const std::size_t end = at + word.size();
-        if ((at == 0 || !part_of_name(text[at - 1])) &&
-            (end == text.size() || !part_of_name(text[end])))
-            return true;
-    }
-    return false;
+                       constant_words(fields, bytes));
 }
 
 // A function around the caller's text. The lines are the compiler's to report: `return`, which it
 // names where a type is wrong, and what ends the text belong to it, and so does the next function,
 // where a brace is left open.
 std::string define_function(const char* head, const char* name, std::string_view text) {
-    const bool statements = has_word(text, "return");
+    const bool statements = is_statements(text);
     return fmt::format("{} {{\n#line 1 \"{}\"\n{}{}\n{}}}\n", head, name,
                        statements ? "" : "return ", text, statements ? "" : ";");
-}
-
-// A struct or vector of the same fields as `fields`, from `from`.
-std::string copied(const char* type, const char* from, const Fields& fields) {
-    if (!is_struct(fields)) return from;
-    std::vector<std::string> members;
-    for (const Field& field : fields) members.push_back(fmt::format("{}.{}", from, field.name));
-    return fmt::format("{}({})", type, list_of(members));
 }
 
 // The names that WGSL has for types.
@@ -208,14 +150,15 @@ std::string custom_operation_glsl(const CustomOperator& custom) {
     text += define_unpack("value_of_words", "Value", "LW_VALUE_WORDS", value);
     text += define_pack("words_of_value", "Value", "LW_VALUE_WORDS", value);
     text += define_pack("words_of_result_value", "Result", "LW_RESULT_WORDS", result);
-    text += define_words("words_of_initial", "LW_VALUE_WORDS", words_of(value), custom.initial);
-    text += define_words("words_of_nothing", "LW_RESULT_WORDS", words_of(result), custom.nothing);
-    text +=
-        define_function("Value operation_load(Element x, uint index)", "load",
-                        custom.load.empty() ? copied("Value", "x", custom.element) : custom.load);
+    text += define_constant("words_of_initial", "LW_VALUE_WORDS", value, custom.initial);
+    text += define_constant("words_of_nothing", "LW_RESULT_WORDS", result, custom.nothing);
+    text += define_function(
+        "Value operation_load(Element x, uint index)", "load",
+        custom.load.empty() ? copied_value("Value", "x", custom.element) : custom.load);
     text += define_function("Value operation_combine(Value a, Value b)", "combine", custom.combine);
-    text += define_function("Result operation_store(Value a)", "store",
-                            custom.store.empty() ? copied("Result", "a", value) : custom.store);
+    text +=
+        define_function("Result operation_store(Value a)", "store",
+                        custom.store.empty() ? copied_value("Result", "a", value) : custom.store);
     return text;
 }
 

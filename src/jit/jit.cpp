@@ -102,7 +102,7 @@ std::string_view source_text(std::string_view name) {
 
 class Includer final : public glslang::TShader::Includer {
 public:
-    explicit Includer(std::string operation) : operation_(std::move(operation)) {}
+    explicit Includer(std::string_view operation) : operation_(operation) {}
 
     IncludeResult* includeLocal(const char* name, const char*, std::size_t) override {
         const std::string_view text = name == kOperationSource ? operation_ : source_text(name);
@@ -112,7 +112,7 @@ public:
     void releaseInclude(IncludeResult* result) override { delete result; }
 
 private:
-    std::string operation_;
+    std::string_view operation_;
 };
 
 std::string preamble_of(const CustomOperator& custom, std::string_view defines) {
@@ -160,8 +160,10 @@ void initialize_glslang() {
     static const Process process;
 }
 
+// `operation`: the operator's text, in the place of kOperationSource.
 Result<std::vector<std::uint32_t>> to_spirv(const CustomOperator& custom,
-                                            const CustomKernel& kernel, const Target& target) {
+                                            std::string_view operation, const CustomKernel& kernel,
+                                            const Target& target) {
     initialize_glslang();
     const std::string preamble = preamble_of(custom, kernel.defines);
     const std::string text(source_text(kernel.source));
@@ -175,7 +177,7 @@ Result<std::vector<std::uint32_t>> to_spirv(const CustomOperator& custom,
     shader.setEnvClient(glslang::EShClientVulkan, target.client);
     shader.setEnvTarget(glslang::EShTargetSpv, target.language);
     constexpr auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
-    Includer includer(detail::custom_operation_glsl(custom));
+    Includer includer(operation);
     if (!shader.parse(GetDefaultResources(), 450, false, messages, includer))
         return fail(ErrorCode::bad_argument, errors_in(shader.getInfoLog()));
     glslang::TProgram program;
@@ -190,9 +192,10 @@ Result<std::vector<std::uint32_t>> to_spirv(const CustomOperator& custom,
 }
 
 Result<std::vector<std::uint32_t>> compile_kernel(const CustomOperator& custom,
+                                                  std::string_view operation,
                                                   const CustomKernel& kernel,
                                                   const Target& target) {
-    auto words = to_spirv(custom, kernel, target);
+    auto words = to_spirv(custom, operation, kernel, target);
     if (!words) return words;
     std::string said;
     const auto listen = [&](spv_message_level_t level, const char*, const spv_position_t&,
@@ -225,13 +228,14 @@ template <class Wanted>
 Result<Bundle> compile_kernels(const CustomOperator& custom, Wanted wanted) {
     Bundle bundle;
     try {
+        const std::string operation = detail::custom_operation_glsl(custom);
         for (const CustomKernel& kernel : kCustomKernels) {
             const std::string name = bundled_name(kernel, custom);
             if (!wanted(name)) continue;
             std::vector<Target> targets{kVulkan11};
             if (kernel.name.find(".subgroup.") != kernel.name.npos) targets.push_back(kVulkan13);
             for (const Target& target : targets) {
-                auto words = compile_kernel(custom, kernel, target);
+                auto words = compile_kernel(custom, operation, kernel, target);
                 if (!words) {
                     return fail(
                         words.error().code,

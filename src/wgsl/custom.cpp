@@ -2,17 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "src/core/custom.hpp"
+#include "src/core/custom_text.hpp"
 
 namespace lanewise::wgsl::detail {
 namespace {
+
+using lanewise::detail::constant_words;
+using lanewise::detail::copied_value;
+using lanewise::detail::is_statements;
+using lanewise::detail::is_struct;
+using lanewise::detail::packed_words;
+using lanewise::detail::unpacked_value;
 
 // The type of a scalar in registers, where 32 bits are the least.
 const char* scalar_type(Scalar scalar) {
@@ -24,8 +29,6 @@ std::string field_type(const Field& field) {
     const char* scalar = scalar_type(field.scalar);
     return field.components == 1 ? scalar : fmt::format("vec{}<{}>", field.components, scalar);
 }
-
-bool is_struct(const Fields& fields) { return !fields[0].name.empty(); }
 
 std::string define_type(const char* name, const Fields& fields) {
     if (!is_struct(fields)) return fmt::format("alias {} = {};\n", name, field_type(fields[0]));
@@ -57,90 +60,33 @@ std::string unpacked(Scalar scalar, std::uint32_t byte) {
     }
 }
 
-// Calls visit(field, component, byte) for each scalar of a type, in the order of memory.
-template <class Visit>
-void for_each_scalar(const Fields& fields, Visit visit) {
-    std::uint32_t at = 0;
-    for (const Field& field : fields) {
-        for (std::uint32_t component = 0; component < field.components; ++component) {
-            visit(field, component, at);
-            at += size_of(field.scalar);
-        }
-    }
-}
-
-std::string list_of(const std::vector<std::string>& parts) {
-    return fmt::format("{}", fmt::join(parts, ", "));
+// The word of a scalar of 32 bits.
+std::string packed(Scalar, const std::string& value) {
+    return fmt::format("bitcast<u32>({})", value);
 }
 
 // fn element_of_words(w: ElementWords) -> Element
 std::string define_unpack(const char* function, const char* type, const Fields& fields) {
-    std::vector<std::string> members;
-    std::vector<std::string> scalars;
-    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t byte) {
-        scalars.push_back(unpacked(field.scalar, byte));
-        if (component + 1 < field.components) return;
-        members.push_back(fmt::format("{}({})", field_type(field), list_of(scalars)));
-        scalars.clear();
-    });
-    const std::string value =
-        is_struct(fields) ? fmt::format("{}({})", type, list_of(members)) : members[0];
-    return fmt::format("fn {0}(w: {1}Words) -> {1} {{ return {2}; }}\n", function, type, value);
+    return fmt::format("fn {0}(w: {1}Words) -> {1} {{ return {2}; }}\n", function, type,
+                       unpacked_value(type, fields, field_type, unpacked));
 }
 
 std::string define_pack(const char* function, const char* type, const Fields& fields) {
-    std::vector<std::string> parts;
-    for_each_scalar(fields, [&](const Field& field, std::uint32_t component, std::uint32_t) {
-        std::string value = is_struct(fields) ? "v." + field.name : "v";
-        if (field.components > 1) value += std::string(".") + "xyzw"[component];
-        parts.push_back(fmt::format("bitcast<u32>({})", value));
-    });
     return fmt::format("fn {0}(v: {1}) -> {1}Words {{ return {1}Words({2}); }}\n", function, type,
-                       list_of(parts));
+                       packed_words(fields, packed));
 }
 
-// `bytes` may be empty for zeros.
 std::string define_constant(const char* function, const char* type, const Fields& fields,
                             std::span<const std::byte> bytes) {
-    std::vector<std::string> parts;
-    for (std::uint32_t i = 0; i < lanewise::detail::words_of(fields); ++i) {
-        std::uint32_t word = 0;
-        for (std::size_t byte = 4 * i; byte < std::min<std::size_t>(4 * i + 4, bytes.size());
-             ++byte)
-            word |= std::to_integer<std::uint32_t>(bytes[byte]) << (8 * (byte % 4));
-        parts.push_back(fmt::format("{}u", word));
-    }
     return fmt::format("fn {0}() -> {1}Words {{ return {1}Words({2}); }}\n", function, type,
-                       list_of(parts));
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-    const auto part_of_name = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    };
-    for (std::size_t at = text.find(word); at != std::string_view::npos;
-         at = text.find(word, at + 1)) {
-        const std::size_t end = at + word.size();
-        if ((at == 0 || !part_of_name(text[at - 1])) &&
-            (end == text.size() || !part_of_name(text[end])))
-            return true;
-    }
-    return false;
+                       constant_words(fields, bytes));
 }
 
 // A function around the caller's text.
 std::string define_function(std::string_view head, std::string_view text) {
-    const bool statements = has_word(text, "return");
+    const bool statements = is_statements(text);
     return fmt::format("{} {{\n{}{}{}\n}}\n", head, statements ? "" : "return\n", text,
                        statements ? "" : ";");
-}
-
-// A struct or vector of the same fields as `fields`, from `from`.
-std::string copied(const char* type, const char* from, const Fields& fields) {
-    if (!is_struct(fields)) return from;
-    std::vector<std::string> members;
-    for (const Field& field : fields) members.push_back(fmt::format("{}.{}", from, field.name));
-    return fmt::format("{}({})", type, list_of(members));
 }
 
 }  // namespace
@@ -166,12 +112,13 @@ Result<std::string> custom_operation(const CustomOperator& custom) {
     text += define_pack("words_of_result_value", "Result", result);
     text += define_constant("words_of_initial", "Value", value, custom.initial);
     text += define_constant("words_of_nothing", "Result", result, custom.nothing);
-    text +=
-        define_function("fn operation_load(x: Element, index: u32) -> Value",
-                        custom.load.empty() ? copied("Value", "x", custom.element) : custom.load);
+    text += define_function(
+        "fn operation_load(x: Element, index: u32) -> Value",
+        custom.load.empty() ? copied_value("Value", "x", custom.element) : custom.load);
     text += define_function("fn operation_combine(a: Value, b: Value) -> Value", custom.combine);
-    text += define_function("fn operation_store(a: Value) -> Result",
-                            custom.store.empty() ? copied("Result", "a", value) : custom.store);
+    text +=
+        define_function("fn operation_store(a: Value) -> Result",
+                        custom.store.empty() ? copied_value("Result", "a", value) : custom.store);
     return text;
 }
 
