@@ -196,20 +196,9 @@ TEST_P(ReduceMatrix, AtEverySize) {
 INSTANTIATE_TEST_SUITE_P(Reduce, ReduceMatrix, ::testing::ValuesIn(rows_here()),
                          [](const auto& row) { return row.param.name(); });
 
-class ReduceTest : public DeviceTest {
+class ReduceTest : public TierTest {
 protected:
-    // Calls f with each tier that the device has.
-    template <class F>
-    void for_each_tier(F&& f) {
-        for (const Tier tier : kTiers) {
-            if (!lacking(device().caps(), tier).empty()) continue;
-            SCOPED_TRACE(to_text(tier));
-            claim(tier);
-            f(tier);
-        }
-    }
-
-    // And with each strategy.
+    // Calls f with each tier and each strategy.
     template <class F>
     void for_each_tier_and_strategy(F&& f) {
         for_each_tier([&](Tier tier) {

@@ -299,20 +299,10 @@ std::vector<T> values_of(const std::optional<std::vector<std::byte>>& bytes) {
 
 using U32 = std::vector<std::uint32_t>;
 
-class ScanTest : public DeviceTest {
+class ScanTest : public TierTest {
 protected:
-    // Calls f with each tier that the device has.
-    template <class F>
-    void for_each_tier(F&& f) {
-        for (const Tier tier : kTiers) {
-            if (!lacking(device().caps(), tier).empty()) continue;
-            SCOPED_TRACE(to_text(tier));
-            claim(tier);
-            f(tier);
-        }
-    }
-
-    // And with each strategy that the device has for sums of u32 (it has all: DeviceHasItsTiers).
+    // Calls f with each tier and each strategy that the device has for sums of u32 (it has all:
+    // DeviceHasItsTiers).
     template <class F>
     void for_each_tier_and_strategy(F&& f) {
         for_each_tier([&](Tier tier) {

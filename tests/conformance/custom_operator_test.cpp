@@ -414,17 +414,8 @@ INSTANTIATE_TEST_SUITE_P(Reduce, CustomOperatorMatrix, ::testing::ValuesIn(rows_
 INSTANTIATE_TEST_SUITE_P(Scan, CustomOperatorMatrix, ::testing::ValuesIn(rows_here(true)),
                          [](const auto& row) { return row.param.name(); });
 
-class CustomOperatorTest : public DeviceTest {
+class CustomOperatorTest : public TierTest {
 protected:
-    template <class F>
-    void for_each_tier(F&& f) {
-        for (const Tier tier : kTiers) {
-            if (!lacking(device().caps(), tier).empty()) continue;
-            SCOPED_TRACE(to_text(tier));
-            claim(tier);
-            f(tier);
-        }
-    }
     // Each tier, with another number on each device: tests turn by it what they have no time to
     // combine. Drivers, which take long to compile kernels, have one tier each.
     template <class F>

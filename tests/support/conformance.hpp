@@ -13,6 +13,7 @@
 #include "lanewise/caps.hpp"
 #include "lanewise/operators.hpp"
 #include "tests/support/test_data.hpp"
+#include "tests/support/test_device.hpp"
 
 namespace lanewise::test {
 
@@ -70,6 +71,21 @@ inline bool has_workgroups(const Caps& caps, Tier tier, std::uint32_t workgroup_
     const std::uint32_t size = caps.subgroup.max_size;
     return workgroup_size >= size && workgroup_size / size <= caps.subgroup.max_workgroup_subgroups;
 }
+
+// Tests of what every tier does.
+class TierTest : public DeviceTest {
+protected:
+    // Calls f with each tier that the device has.
+    template <class F>
+    void for_each_tier(F&& f) {
+        for (const Tier tier : kTiers) {
+            if (!lacking(device().caps(), tier).empty()) continue;
+            SCOPED_TRACE(to_text(tier));
+            claim(tier);
+            f(tier);
+        }
+    }
+};
 
 // One choice for each factor.
 using Choice = std::vector<std::size_t>;
