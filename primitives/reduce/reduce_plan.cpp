@@ -57,7 +57,7 @@ std::string arrival_sum_lacks(const Caps& caps, const ReduceDesc& desc) {
         size_of(reduce_accumulator(desc)) != 4) {
         return "arrival_sum is for sums of integers in 32 bits";
     }
-    if (!caps.int64_atomics) {
+    if (!caps.int64_atomics || !caps.types.int64) {
         return "arrival_sum needs 64-bit atomics (shaderInt64, shaderBufferInt64Atomics)";
     }
     return {};

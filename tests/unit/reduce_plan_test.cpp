@@ -663,10 +663,14 @@ TEST(ReducePlan, ArrivalSumIsForSumsOfIntegersIn32Bits) {
     // Chosen by itself where it can be.
     EXPECT_EQ(reduce_policy(caps, {.max_count = 1u << 20}, Tier::pinned).strategy,
               ReduceStrategy::arrival_sum);
-    caps.int64_atomics = false;
-    EXPECT_FALSE(plan_with(Scalar::u32, Operator::sum));
-    EXPECT_EQ(reduce_policy(caps, {.max_count = 1u << 20}, Tier::pinned).strategy,
-              ReduceStrategy::last_workgroup);
+    // 64-bit atomics are of no use without 64-bit integers, and the other way around.
+    for (bool* lacking : {&caps.int64_atomics, &caps.types.int64}) {
+        *lacking = false;
+        EXPECT_FALSE(plan_with(Scalar::u32, Operator::sum));
+        EXPECT_EQ(reduce_policy(caps, {.max_count = 1u << 20}, Tier::pinned).strategy,
+                  ReduceStrategy::last_workgroup);
+        *lacking = true;
+    }
 }
 
 TEST(ReducePlan, PlansOfEqualRequestsAreEqual) {
@@ -713,6 +717,7 @@ RC_GTEST_PROP(ReducePlan, AnyRequestHasAPlanOrAReason, ()) {
     maybe([&] { caps.device_scope_barrier = !caps.device_scope_barrier; });
     maybe([&] { caps.int64_atomics = !caps.int64_atomics; });
     maybe([&] { caps.device_addresses = !caps.device_addresses; });
+    maybe([&] { caps.types.int64 = !caps.types.int64; });
     maybe([&] { caps.types.float64 = !caps.types.float64; });
     maybe([&] { caps.limits.max_groups_x = *rc::gen::inRange(1u, 20u); });
     maybe([&] { caps.limits.max_workgroup_invocations = *rc::gen::inRange(1u, 1100u); });
