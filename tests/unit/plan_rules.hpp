@@ -66,10 +66,10 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
                              limits.max_storage_range));
         }
         std::uint64_t before = 0;
-        for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1}, plan.max_count / 3,
-                                          plan.max_count / 2, plan.max_count}) {
-            if (count > plan.max_count) continue;
-            if (count < plan.max_count && count == 1 && plan.max_count / 3 < 1) continue;
+        const std::set<std::uint64_t> counts = {0, std::min<std::uint64_t>(1, plan.max_count),
+                                                plan.max_count / 3, plan.max_count / 2,
+                                                plan.max_count};
+        for (const std::uint64_t count : counts) {
             const std::uint64_t needed = bytes_needed(plan, argument.role, count);
             rule(needed <= argument.bytes,
                  fmt::format("{}: {} items need {} bytes, the argument has {}", name, count, needed,

@@ -1,0 +1,3 @@
+// Device: adopting a device.
+
+#include "lanewise/webgpu.hpp"
