@@ -16,6 +16,7 @@ enum class Api : std::uint8_t { none, vulkan, webgpu, simulator };
 // Which kernel a plan uses and what the kernel may assume.
 enum class Tier : std::uint8_t {
     pinned,    // subgroup kernel; the API fixes the subgroup size and promises full subgroups
+               // (WebGPU: the size alone)
     portable,  // subgroup kernel; size read in the shader, subgroups may be partial
     barrier,   // workgroup memory and barriers only: no subgroup operation at all
 };
@@ -123,7 +124,7 @@ struct Caps {
     // One workgroup can publish plain memory writes to another in the same dispatch: a memory
     // barrier of device scope exists (every Vulkan; not WGSL, whose barriers reach one workgroup).
     bool device_scope_barrier = false;
-    bool memory_model = false;  // vulkanMemoryModel with device scope
+    bool memory_model = false;         // vulkanMemoryModel with device scope
     bool int64_atomics = false;        // in storage buffers (shaderBufferInt64Atomics)
     bool timestamps = false;           // on the queue family in use
     double timestamp_period_ns = 0.0;  // nanoseconds per timestamp tick

@@ -7,14 +7,14 @@
 #include "lanewise/jit.hpp"
 #endif
 #include "src/core/kernel_catalogue.hpp"
+#include "src/core/without_throwing.hpp"
 #include "src/gpu/gpu_host.hpp"
-#include "src/vulkan/context.hpp"
 
 namespace lanewise {
 
 namespace {
 
-using vulkan::detail::without_throwing;
+using detail::without_throwing;
 
 constexpr std::uint32_t kAnySpirv = ~0u;
 

@@ -1,5 +1,5 @@
-// An implementation of WebGPU opened as a library, and an instance, adapter and device that Lanewise
-// makes itself: what Gpu, the tests and the benchmark stand on.
+// An implementation of WebGPU opened as a library, and an instance, adapter and device that
+// Lanewise makes itself: what Gpu, the tests and the benchmark stand on.
 #pragma once
 
 #include <cstdint>
