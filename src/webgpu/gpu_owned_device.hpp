@@ -18,12 +18,14 @@ struct OwnedDeviceOptions {
     // Path or name of the implementation's library, as the system's loader takes it. Empty: the
     // first of libwgpu_native.so and libwebgpu_dawn.so that is found.
     std::string library;
-    // Features (by WebGPU's name, "subgroups", "timestamp-query") that are not to be requested
-    // although the adapter has them.
+    // Features, of "subgroups", "subgroup-size-control" and "timestamp-query", that are not to be
+    // requested although the adapter has them. Without the first the second is not requested
+    // either.
     std::vector<std::string> leave_out;
     // WebGPU's least limits instead of the adapter's.
     bool least_limits = false;
-    // Errors that no error scope of the host's caught, and the loss of the device.
+    // Errors that no error scope of the host's caught, and the loss of the device: from any thread,
+    // one at a time. Must leave the device alone.
     std::function<void(const std::string&)> on_error;
 };
 
@@ -60,12 +62,16 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
+// Once the device is lost, every call on it that can fail answers device_lost. One thread at a
+// time.
 class OwnedDevice {
 public:
     // By pointer: what it makes points back to it, and must go before it.
     // Errors: unsupported (no library, no adapter, the Null backend, which runs nothing),
-    // bad_argument (a feature of leave_out that WebGPU does not name).
+    // bad_argument (a feature of leave_out that is none of those).
     static Result<std::unique_ptr<OwnedDevice>> create(const OwnedDeviceOptions& options = {});
+    // The one that create would take, without a device made of it; the same errors.
+    static Result<DeviceListing> list(const std::string& library = {});
 
     OwnedDevice(const OwnedDevice&) = delete;
     OwnedDevice& operator=(const OwnedDevice&) = delete;
@@ -79,8 +85,9 @@ public:
     // As Device::adopt wants it.
     Adoption adoption() const;
 
-    // Usages CopySrc and CopyDst come on top of `usage` (Storage ...). Bytes are rounded up to a
-    // multiple of 16.
+    // Usages CopySrc and CopyDst come on top of `usage` (Storage ...), CopyDst alone on top of
+    // MapRead. Bytes are rounded up to a multiple of 16, at least 16. Errors: limit_exceeded,
+    // out_of_memory, bad_argument (usages that WebGPU refuses).
     Result<OwnedBuffer> make_buffer(std::uint64_t bytes, WGPUBufferUsage usage) const;
     // Any offset and size: words that are written in part keep the rest.
     Result<void> upload(const OwnedBuffer& buffer, std::uint64_t offset,
