@@ -123,7 +123,7 @@ struct Caps {
     // One workgroup can publish plain memory writes to another in the same dispatch: a memory
     // barrier of device scope exists (every Vulkan; not WGSL, whose barriers reach one workgroup).
     bool device_scope_barrier = false;
-    bool memory_model = false;  // vulkanMemoryModel with device scope
+    bool memory_model = false;         // vulkanMemoryModel with device scope
     bool int64_atomics = false;        // in storage buffers (shaderBufferInt64Atomics)
     bool timestamps = false;           // on the queue family in use
     double timestamp_period_ns = 0.0;  // nanoseconds per timestamp tick

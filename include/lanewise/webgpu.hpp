@@ -34,8 +34,8 @@ namespace lanewise::webgpu {
 
 // A device that the application made. References are added: the application may release its own.
 // Worth asking for when the device is made: the features `subgroups` (without it everything runs in
-// the barrier tier), `subgroup-size-control` (the pinned tier), `timestamp-query`, and the limits of
-// the adapter instead of WebGPU's least.
+// the barrier tier), `subgroup-size-control` (the pinned tier), `timestamp-query`, and the limits
+// of the adapter instead of WebGPU's least.
 struct Adoption {
     WGPUInstance instance = nullptr;
     WGPUAdapter adapter = nullptr;  // that `device` came from
@@ -44,9 +44,9 @@ struct Adoption {
 };
 
 // A range of a buffer. The buffer's usages are those that the plan's argument names: Storage, and
-// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, and of an output
-// with a result for each item, has its bytes rounded up to a multiple of 16; what is behind the last
-// item stays as it was.
+// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, and of an
+// output with a result for each item, has its bytes rounded up to a multiple of 16; what is behind
+// the last item stays as it was.
 struct Buffer {
     WGPUBuffer buffer = nullptr;
     std::uint64_t offset = 0;

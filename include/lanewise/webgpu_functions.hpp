@@ -5,66 +5,40 @@
 #include <webgpu/webgpu.h>
 
 // Those that the host calls to execute plans.
-#define LANEWISE_WEBGPU_HOST_FUNCTIONS(function)  \
-    function(AdapterAddRef)                       \
-    function(AdapterGetInfo)                      \
-    function(AdapterInfoFreeMembers)              \
-    function(AdapterRelease)                      \
-    function(BindGroupLayoutRelease)              \
-    function(BindGroupRelease)                    \
-    function(BufferAddRef)                        \
-    function(BufferGetSize)                       \
-    function(BufferGetUsage)                      \
-    function(BufferRelease)                       \
-    function(CommandEncoderBeginComputePass)      \
-    function(CommandEncoderCopyBufferToBuffer)    \
-    function(ComputePassEncoderDispatchWorkgroups) \
-    function(ComputePassEncoderDispatchWorkgroupsIndirect) \
-    function(ComputePassEncoderEnd)               \
-    function(ComputePassEncoderRelease)           \
-    function(ComputePassEncoderSetBindGroup)      \
-    function(ComputePassEncoderSetPipeline)       \
-    function(ComputePipelineRelease)              \
-    function(DeviceAddRef)                        \
-    function(DeviceCreateBindGroup)               \
-    function(DeviceCreateBindGroupLayout)         \
-    function(DeviceCreateBuffer)                  \
-    function(DeviceCreateComputePipeline)         \
-    function(DeviceCreatePipelineLayout)          \
-    function(DeviceCreateShaderModule)            \
-    function(DeviceGetLimits)                     \
-    function(DeviceGetQueue)                      \
-    function(DeviceHasFeature)                    \
-    function(DevicePopErrorScope)                 \
-    function(DevicePushErrorScope)                \
-    function(DeviceRelease)                       \
-    function(InstanceAddRef)                      \
-    function(InstanceProcessEvents)               \
-    function(InstanceRelease)                     \
-    function(PipelineLayoutRelease)               \
-    function(QueueRelease)                        \
-    function(QueueWriteBuffer)                    \
-    function(ShaderModuleRelease)
+#define LANEWISE_WEBGPU_HOST_FUNCTIONS(function)                                                  \
+    function(AdapterAddRef) function(AdapterGetInfo) function(AdapterInfoFreeMembers) function(   \
+        AdapterRelease) function(BindGroupLayoutRelease) function(BindGroupRelease)               \
+        function(BufferAddRef) function(BufferGetSize) function(BufferGetUsage)                   \
+            function(BufferRelease) function(CommandEncoderBeginComputePass) function(            \
+                CommandEncoderCopyBufferToBuffer) function(ComputePassEncoderDispatchWorkgroups)  \
+                function(ComputePassEncoderDispatchWorkgroupsIndirect)                            \
+                    function(ComputePassEncoderEnd) function(ComputePassEncoderRelease) function( \
+                        ComputePassEncoderSetBindGroup) function(ComputePassEncoderSetPipeline)   \
+                        function(ComputePipelineRelease) function(DeviceAddRef) function(         \
+                            DeviceCreateBindGroup) function(DeviceCreateBindGroupLayout)          \
+                            function(DeviceCreateBuffer) function(DeviceCreateComputePipeline)    \
+                                function(DeviceCreatePipelineLayout) function(                    \
+                                    DeviceCreateShaderModule) function(DeviceGetLimits)           \
+                                    function(DeviceGetQueue) function(DeviceHasFeature) function( \
+                                        DevicePopErrorScope) function(DevicePushErrorScope)       \
+                                        function(DeviceRelease) function(InstanceAddRef)          \
+                                            function(InstanceProcessEvents)                       \
+                                                function(InstanceRelease)                         \
+                                                    function(PipelineLayoutRelease)               \
+                                                        function(QueueRelease)                    \
+                                                            function(QueueWriteBuffer)            \
+                                                                function(ShaderModuleRelease)
 
 // Those that own a device, and move data to it and back (`Gpu`).
-#define LANEWISE_WEBGPU_OWNING_FUNCTIONS(function) \
-    function(AdapterGetLimits)                     \
-    function(AdapterHasFeature)                    \
-    function(AdapterRequestDevice)                 \
-    function(BufferGetConstMappedRange)            \
-    function(BufferMapAsync)                       \
-    function(BufferUnmap)                          \
-    function(CommandBufferRelease)                 \
-    function(CommandEncoderFinish)                 \
-    function(CommandEncoderRelease)                \
-    function(CommandEncoderResolveQuerySet)        \
-    function(CreateInstance)                       \
-    function(DeviceCreateCommandEncoder)           \
-    function(DeviceCreateQuerySet)                 \
-    function(InstanceRequestAdapter)               \
-    function(QuerySetRelease)                      \
-    function(QueueOnSubmittedWorkDone)             \
-    function(QueueSubmit)
+#define LANEWISE_WEBGPU_OWNING_FUNCTIONS(function)                                         \
+    function(AdapterGetLimits) function(AdapterHasFeature) function(AdapterRequestDevice)  \
+        function(BufferGetConstMappedRange) function(BufferMapAsync) function(BufferUnmap) \
+            function(CommandBufferRelease) function(CommandEncoderFinish)                  \
+                function(CommandEncoderRelease) function(CommandEncoderResolveQuerySet)    \
+                    function(CreateInstance) function(DeviceCreateCommandEncoder)          \
+                        function(DeviceCreateQuerySet) function(InstanceRequestAdapter)    \
+                            function(QuerySetRelease) function(QueueOnSubmittedWorkDone)   \
+                                function(QueueSubmit)
 
 namespace lanewise::webgpu {
 
@@ -88,8 +62,8 @@ inline Functions linked_functions() {
     return functions;
 }
 
-// Every function by its name, "wgpuDeviceCreateBuffer", from `find` (dlsym of an opened library, for
-// instance), which gives null for those it has not.
+// Every function by its name, "wgpuDeviceCreateBuffer", from `find` (dlsym of an opened library,
+// for instance), which gives null for those it has not.
 template <class Find>
 Functions find_functions(Find find) {
     Functions functions;

@@ -24,6 +24,7 @@
 #include "tests/support/conformance.hpp"
 #include "tests/support/custom_cases.hpp"
 #include "tests/support/plan_runner.hpp"
+#include "tests/support/reduce_runner.hpp"
 #include "tests/support/test_device.hpp"
 
 namespace lanewise::test {
@@ -33,6 +34,11 @@ using custom_cases::all;
 
 constexpr ReduceStrategy kReduceStrategies[] = {
     ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
+// Another one of the device's with each turn.
+ReduceStrategy reduce_strategy(std::size_t turn) {
+    const auto all = reduce_strategies(TestDevice::shared().caps());
+    return all[turn % all.size()];
+}
 constexpr ScanStrategy kScanStrategies[] = {ScanStrategy::one_workgroup,
                                             ScanStrategy::reduce_then_scan, ScanStrategy::look_back,
                                             ScanStrategy::reduce_ahead};
@@ -466,7 +472,7 @@ TEST_F(CustomOperatorTest, DeviceHasItsStrategies) {
     for_each_tier([&](Tier tier) {
         for (const CustomCase& custom : all()) {
             if (!has_types(device().caps(), custom)) continue;
-            for (const ReduceStrategy strategy : kReduceStrategies) {
+            for (const ReduceStrategy strategy : reduce_strategies(device().caps())) {
                 const auto plan =
                     plan_reduce(device().caps(), reduce_desc(custom.op, tier, strategy, 5000));
                 EXPECT_TRUE(plan) << custom.name() << ' ' << to_text(strategy) << ": "
@@ -542,10 +548,9 @@ TEST_F(CustomOperatorTest, OrderHoldsAtEverySize) {
                 if (HasFailure()) return;
             }
         };
-        const ReduceStrategy reduce_strategy = kReduceStrategies[turn % 3];
         const std::size_t tile = workgroup() * 16;
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, reduce_strategy, 2 * tile + 1));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), 2 * tile + 1));
         check(reduce);
         for (const Direction direction : kDirections) {
             ScanDesc desc = scan_desc(custom.op, tier, kScanStrategies[turn++ % 4], 2 * tile + 1);
@@ -598,7 +603,7 @@ TEST_F(CustomOperatorTest, SeveralDispatchesKeepTheOrder) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const CustomCase& custom = case_of(turn % 2 == 0 ? "runs" : "farthest");
         const ReduceStrategy strategy =
-            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+            turn % 2 == 0 ? ReduceStrategy::two_pass : reduce_strategy(1);
         ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
         const auto first = plan_reduce(device().caps(), desc);
         ASSERT_TRUE(first) << first.error().message;
@@ -621,7 +626,7 @@ TEST_F(CustomOperatorTest, PartialsFillScratch) {
     const CustomCase& custom = case_of("matrix");
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const ReduceStrategy strategy =
-            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+            turn % 2 == 0 ? ReduceStrategy::two_pass : reduce_strategy(1);
         for (const std::uint32_t groups : {16u, 128u, 208u}) {
             ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
             desc.policy->workgroup_size = 128;
@@ -662,7 +667,7 @@ TEST_F(CustomOperatorTest, FloatSumsAreTheSameOnEveryRun) {
         };
         // Ones that say commutative: nothing else may put them in another order.
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, kReduceStrategies[turn % 3], count));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), count));
         check(reduce);
         ReduceDesc chosen{.custom = custom.op, .max_count = count, .tier = tier};
         CustomRunner reduce_as_chosen(device(), custom, chosen);
@@ -705,9 +710,8 @@ TEST_F(CustomOperatorTest, PlansForNoItems) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const CustomCase& custom = case_of("three_words");
         for (const Extra extra : {Extra::none, Extra::nothing}) {
-            CustomRunner reduce(
-                device(), custom,
-                reduce_desc(with(custom, extra), tier, kReduceStrategies[turn++ % 3], 0));
+            CustomRunner reduce(device(), custom,
+                                reduce_desc(with(custom, extra), tier, reduce_strategy(turn++), 0));
             ASSERT_TRUE(reduce);
             reduce.expect_right(0, 0);
             reduce.expect_right(0, 0, {.count_in_buffer = true, .count_value = 12345});
@@ -727,7 +731,7 @@ TEST_F(CustomOperatorTest, NothingKeepsItsBits) {
     custom.op.nothing = raw(bits);
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, kReduceStrategies[turn % 3], 10));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), 10));
         EXPECT_EQ(reduce.run({}), raw(bits));
         ScanDesc desc = scan_desc(custom.op, tier, kScanStrategies[turn % 4], 10);
         desc.kind = ScanKind::exclusive;
@@ -790,8 +794,7 @@ TEST_F(CustomOperatorTest, NamesAndWordsOfTheHeader) {
         },
         custom_cases::kSame);
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
-        CustomRunner reduce(device(), custom,
-                            reduce_desc(op, tier, kReduceStrategies[turn % 3], 500));
+        CustomRunner reduce(device(), custom, reduce_desc(op, tier, reduce_strategy(turn), 500));
         ASSERT_TRUE(reduce);
         reduce.expect_right(500, 1);
         CustomRunner scan(device(), custom, scan_desc(op, tier, kScanStrategies[turn % 2], 500));
