@@ -16,6 +16,7 @@ enum class Api : std::uint8_t { none, vulkan, webgpu, simulator };
 // Which kernel a plan uses and what the kernel may assume.
 enum class Tier : std::uint8_t {
     pinned,    // subgroup kernel; the API fixes the subgroup size and promises full subgroups
+               // (WebGPU: the size alone)
     portable,  // subgroup kernel; size read in the shader, subgroups may be partial
     barrier,   // workgroup memory and barriers only: no subgroup operation at all
 };

@@ -1,6 +1,6 @@
 // Gpu: owns a device and does the whole round trip: plans, uploads, runs, downloads, and falls back
 // to a lower tier when the device or a driver fails one. For tools, tests and first steps; an
-// application with a device of its own uses lanewise/vulkan.hpp.
+// application with a device of its own uses lanewise/vulkan.hpp or lanewise/webgpu.hpp.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,37 @@ namespace lanewise {
 namespace vulkan {
 class Device;
 }
+namespace webgpu {
+class Device;
+}
 
 struct GpuOptions {
-    // Index in Gpu::list(), or part of a device name, case ignored. Empty: LANEWISE_DEVICE where
-    // the environment sets it, else the best: discrete, integrated, virtual, CPU.
+    // vulkan or webgpu; the latter is an error in a build without it.
+    Api api = Api::vulkan;
+    // Index in Gpu::list(), or part of a device name, case ignored. Empty: of Vulkan's, what
+    // LANEWISE_DEVICE says where the environment sets it, else the best: discrete, integrated,
+    // virtual, CPU; of WebGPU's, the one that there is.
     std::string device;
-    // Runs the self-test and uses what it leaves. Off: trusts the API.
+    // Runs the self-test and uses what it leaves. Off: trusts the API, as is always done on WebGPU.
     bool probe = true;
     // Core, synchronisation and GPU-assisted validation, where the layer is installed; each message
-    // goes to on_validation_message. An error when asked for and not there.
+    // goes to on_validation_message. An error when asked for and not there. WebGPU always
+    // validates; there the messages are errors that no call of ours was answered with, from any
+    // thread.
     bool validation = false;
     std::function<void(const std::string&)> on_validation_message;
+    // Features, and extensions of Vulkan, that are not to be used although they are there, by their
+    // API's names: "shaderFloat64"; "subgroups", "subgroup-size-control" and "timestamp-query".
+    std::vector<std::string> leave_out;
+    // Path or name of the library of an implementation of WebGPU. Empty: what
+    // LANEWISE_WEBGPU_LIBRARY says where the environment sets it, else wgpu-native or Dawn by their
+    // usual names (libwgpu_native.so, libwebgpu_dawn.so) where the system's loader finds them.
+    std::string webgpu_library;
     // Runs on this machine of the simulator instead of a device; the options above do not matter
     // then. An error in a build without the simulator.
     std::optional<simulator::Machine> machine;
     // Has kernels of custom operators. Those that it lacks are compiled, in a build with
-    // lanewise::jit.
+    // lanewise::jit. WebGPU needs neither.
     Bundle bundle;
 };
 
@@ -48,6 +63,7 @@ struct GpuInfo {
     std::string name;
     std::string driver;
     std::string type;  // "discrete", "integrated", "virtual", "cpu", "other"; "simulated"
+    Api api = Api::vulkan;
 };
 
 struct PassTime {
@@ -81,8 +97,9 @@ struct ScanResult {
 class Gpu {
 public:
     static Result<Gpu> create(const GpuOptions& options = {});
-    // The devices here; empty when there is no Vulkan at all.
-    static Result<std::vector<GpuInfo>> list();
+    // The devices of an API, vulkan or webgpu; empty when the API is not there at all. WebGPU shows
+    // one device, the one that Gpu would take.
+    static Result<std::vector<GpuInfo>> list(Api api = Api::vulkan);
 
     Gpu(Gpu&&) noexcept;
     Gpu& operator=(Gpu&&) noexcept;
@@ -93,6 +110,7 @@ public:
     const Caps& caps() const;
     // Null where it runs on another host.
     const vulkan::Device* vulkan_device() const;
+    const webgpu::Device* webgpu_device() const;
 
     // desc.max_count is set from the data.
     Result<ReduceResult> reduce(std::span<const std::byte> data, ReduceDesc desc);

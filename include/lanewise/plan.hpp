@@ -28,6 +28,7 @@ struct BufferUsage {
         storage = 1u << 0,
         indirect = 1u << 1,        // read as dispatch arguments
         device_address = 1u << 2,  // bound by address
+        copy_source = 1u << 3,     // read by copies (WebGPU, in the place of indirect)
     };
 };
 

@@ -10,7 +10,8 @@
 // in workgroup memory, in no particular order: what has an order goes by lane.number, and for that
 // any numbering of the subgroups does. It costs three barriers.
 //
-// The kernel defines before: LW_FORM_SUBGROUP, LW_SUBGROUP_ID; kWorkgroupSize (constant).
+// The kernel defines before: LW_FORM_SUBGROUP, LW_SUBGROUP_ID, LW_SUBGROUP_SIZE; kWorkgroupSize
+// (constant).
 
 //#include "subgroup/size.wgsl"
 //#include "tile/memory.wgsl"
@@ -29,6 +30,9 @@ var<workgroup> sh_subgroup_count: u32;
 //#endif
 
 @compute @workgroup_size(kWorkgroupSize)
+//#if LW_FORM_SUBGROUP && LW_SUBGROUP_SIZE
+@subgroup_size(LW_SUBGROUP_SIZE)
+//#endif
 fn main(@builtin(local_invocation_index) index: u32,
 //#if LW_FORM_SUBGROUP
         @builtin(subgroup_size) subgroup_size: u32,

@@ -7,8 +7,11 @@
 // Source: none.
 // What differs: nothing but the spelling. reduce_partials.comp draws the order of combination.
 
-//#if LW_FORM_SUBGROUP
+//#if LW_FORM_SUBGROUP && LW_ENABLE
 enable subgroups;
+//#endif
+//#if LW_SUBGROUP_SIZE
+enable subgroup_size_control;
 //#endif
 
 // Prologue: the assembler writes other values.
@@ -16,6 +19,8 @@ const LW_ACCUMULATOR_BITS = 32u;  // 32, 64
 const LW_INDEX_BITS = 0u;         // 32 or 64: argmin and argmax
 const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
+const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
+const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const kWorkgroupSize = 256u;      // id 0; a power of two

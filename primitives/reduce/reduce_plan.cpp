@@ -126,9 +126,11 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
                                     caps.subgroup.max_workgroup_subgroups));
         }
     }
+    const Tier sizing = detail::sizing_tier(caps, tier);
     shape.workgroup_memory =
-        workgroup_reduce_slots(tier, w, shape.subgroup_size) * layout.workgroup_bytes();
-    shape.barriers = workgroup_reduce_barriers(tier, w, shape.subgroup_size);
+        workgroup_reduce_slots(sizing, w, shape.subgroup_size) * layout.workgroup_bytes() +
+        detail::numbering_bytes(caps, tier);
+    shape.barriers = workgroup_reduce_barriers(sizing, w, shape.subgroup_size);
     if (shape.workgroup_memory + kArrivedBytes > caps.limits.max_workgroup_memory) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} needs {} bytes of workgroup memory, the "
@@ -187,7 +189,7 @@ ReducePolicy fitted(const Caps& caps, const ReduceDesc& desc, Tier tier, ReduceP
     const std::uint32_t accumulator_bytes = layout_of(desc).workgroup_bytes();
     while (policy.workgroup_size > 4 &&
            workgroup_reduce_slots(Tier::barrier, policy.workgroup_size, 0) * accumulator_bytes +
-                   kArrivedBytes >
+                   detail::numbering_bytes(caps, tier) + kArrivedBytes >
                caps.limits.max_workgroup_memory) {
         policy.workgroup_size /= 2;
     }
@@ -259,8 +261,8 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;
 
-    const std::uint64_t input_bytes =
-        std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
+    const std::uint64_t input_bytes = detail::provided_bytes(
+        caps, std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4)));
     const auto addressing = detail::choose_addressing(
         caps, desc.addressing, desc.max_count, input_bytes, kMostBindings, "reduce",
         fmt::format("items of {}", detail::element_text(combination_of(desc))));
@@ -295,13 +297,14 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
     plan.arguments = {{Role::input, input_bytes, alignment, usage, Access::read},
                       {Role::output, reduce_result_bytes(desc), alignment, usage, Access::write},
-                      {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
-                       Access::read_write}};
+                      {Role::scratch, scratch_bytes, alignment,
+                       detail::scratch_usages(caps, *addressing), Access::read_write}};
     const bool last_workgroup = policy.strategy == ReduceStrategy::last_workgroup;
     const bool arrival_sum = policy.strategy == ReduceStrategy::arrival_sum;
     plan.state_bytes = last_workgroup ? 4 : arrival_sum ? 8 : 0;
 
     const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
+    const bool full = detail::sizing_tier(caps, tier) == Tier::pinned;
     const auto make_pass = [&](const char* name, const std::string& types) {
         Pass pass;
         pass.name = name;
@@ -309,7 +312,7 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
         pass.form = form;
         pass.workgroup_size = policy.workgroup_size;
         pass.required_subgroup_size = shape->subgroup_size;
-        pass.full_subgroups = tier == Tier::pinned;
+        pass.full_subgroups = full;
         pass.constants = {
             {0, "workgroup_size", policy.workgroup_size},
             {1, "vectors", policy.vectors},
@@ -319,7 +322,7 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
             {5, "strategy", static_cast<std::uint32_t>(policy.strategy)},
             {6, "partials_offset", static_cast<std::uint32_t>(shape->partials_offset / 4)},
             {7, "subgroup_size", shape->subgroup_size},
-            {8, "full_subgroups", tier == Tier::pinned ? 1u : 0u}};
+            {8, "full_subgroups", full ? 1u : 0u}};
         pass.waits = true;
         pass.workgroup_memory = shape->workgroup_memory;
         pass.barriers = shape->barriers;

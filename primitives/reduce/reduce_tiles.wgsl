@@ -14,8 +14,11 @@
 //   last_workgroup nor arrival_sum, nor a state (3). reduce_tiles.comp draws the order of combination,
 //   which is the same.
 
-//#if LW_FORM_SUBGROUP
+//#if LW_FORM_SUBGROUP && LW_ENABLE
 enable subgroups;
+//#endif
+//#if LW_SUBGROUP_SIZE
+enable subgroup_size_control;
 //#endif
 
 // Prologue: the assembler writes other values.
@@ -24,6 +27,8 @@ const LW_ACCUMULATOR_BITS = 32u;  // 32, 64
 const LW_INDEX_BITS = 0u;         // 32 or 64: argmin and argmax
 const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
+const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
+const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors

@@ -122,15 +122,18 @@ std::string wrong_initial(const ScanDesc& desc) {
     return {};
 }
 
-std::uint32_t workgroup_memory(const ScanDesc& desc, Tier tier, const ScanPolicy& policy,
-                               std::uint32_t size) {
+std::uint32_t workgroup_memory(const Caps& caps, const ScanDesc& desc, Tier tier,
+                               const ScanPolicy& policy, std::uint32_t size) {
     const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).workgroup_bytes();
     const std::uint32_t w = policy.workgroup_size;
+    const Tier sizing = detail::sizing_tier(caps, tier);
     const std::uint32_t scan =
-        detail::workgroup_scan_slots(tier, w, policy.vectors, size) * accumulator;
-    const std::uint32_t sum = detail::workgroup_reduce_slots(tier, w, size) * accumulator;
-    if (looks_back(policy.strategy)) return scan + sum + 4 * kLookBackWords + accumulator;
-    return std::max(scan, sum);
+        detail::workgroup_scan_slots(sizing, w, policy.vectors, size) * accumulator;
+    const std::uint32_t sum = detail::workgroup_reduce_slots(sizing, w, size) * accumulator;
+    const std::uint32_t numbering = detail::numbering_bytes(caps, tier);
+    if (looks_back(policy.strategy))
+        return scan + sum + 4 * kLookBackWords + accumulator + numbering;
+    return std::max(scan, sum) + numbering;
 }
 
 struct Shape {
@@ -201,8 +204,9 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
                                     caps.subgroup.max_workgroup_subgroups));
         }
     }
-    shape.workgroup_memory = workgroup_memory(desc, tier, policy, shape.subgroup_size);
-    shape.barriers = detail::workgroup_scan_barriers(tier, w, policy.vectors, shape.subgroup_size);
+    shape.workgroup_memory = workgroup_memory(caps, desc, tier, policy, shape.subgroup_size);
+    shape.barriers = detail::workgroup_scan_barriers(detail::sizing_tier(caps, tier), w,
+                                                     policy.vectors, shape.subgroup_size);
     if (shape.workgroup_memory > caps.limits.max_workgroup_memory) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} with vectors {} needs {} bytes of "
@@ -294,7 +298,9 @@ ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy 
         const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
                                                               caps.subgroup, policy.workgroup_size)
                                                         : 0;
-        return workgroup_memory(desc, size != 0 ? tier : Tier::barrier, policy, size);
+        // Where no size fits, shape_of says so.
+        const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+        return workgroup_memory(caps, desc, possible, policy, size);
     };
     while (memory() > caps.limits.max_workgroup_memory) {
         if (policy.vectors > 1) {
@@ -368,9 +374,10 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;
 
-    const std::uint64_t input_bytes =
-        std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4));
-    const std::uint64_t output_bytes = std::max<std::uint64_t>(4, desc.max_count * result_bytes);
+    const std::uint64_t input_bytes = detail::provided_bytes(
+        caps, std::max<std::uint64_t>(4, detail::round_up(desc.max_count * element_bytes, 4)));
+    const std::uint64_t output_bytes =
+        detail::provided_bytes(caps, std::max<std::uint64_t>(4, desc.max_count * result_bytes));
     const auto addressing = detail::choose_addressing(
         caps, desc.addressing, desc.max_count, std::max(input_bytes, output_bytes), kMostBindings,
         "scan",
@@ -411,10 +418,11 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
     plan.arguments = {{Role::input, input_bytes, alignment, usage, Access::read},
                       {Role::output, output_bytes, alignment, usage, Access::write},
-                      {Role::scratch, scratch_bytes, alignment, usage | BufferUsage::indirect,
-                       Access::read_write}};
+                      {Role::scratch, scratch_bytes, alignment,
+                       detail::scratch_usages(caps, *addressing), Access::read_write}};
 
     const Form form = tier == Tier::barrier ? Form::barrier : Form::subgroup;
+    const bool full = detail::sizing_tier(caps, tier) == Tier::pinned;
     const std::string types = detail::kernel_types(combination_of(desc));
     const auto make_pass = [&](const char* name, const std::string& variant) {
         Pass pass;
@@ -424,7 +432,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         pass.form = form;
         pass.workgroup_size = policy.workgroup_size;
         pass.required_subgroup_size = shape->subgroup_size;
-        pass.full_subgroups = tier == Tier::pinned;
+        pass.full_subgroups = full;
         pass.constants = {
             {0, "workgroup_size", policy.workgroup_size},
             {1, "vectors", policy.vectors},
@@ -432,7 +440,7 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
             {3, "element_kind", detail::element_kind(desc.element)},
             {4, "partials_offset", static_cast<std::uint32_t>(shape->partials_offset / 4)},
             {5, "subgroup_size", shape->subgroup_size},
-            {6, "full_subgroups", tier == Tier::pinned ? 1u : 0u},
+            {6, "full_subgroups", full ? 1u : 0u},
             {7, "reverse", desc.direction == Direction::reverse ? 1u : 0u}};
         pass.groups = Groups::share;
         pass.waits = true;

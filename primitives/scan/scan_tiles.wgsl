@@ -12,8 +12,11 @@
 // What differs: in place is a text of its own (LW_IN_PLACE), as a buffer has one binding.
 //   scan_tiles.comp draws the passes.
 
-//#if LW_FORM_SUBGROUP
+//#if LW_FORM_SUBGROUP && LW_ENABLE
 enable subgroups;
+//#endif
+//#if LW_SUBGROUP_SIZE
+enable subgroup_size_control;
 //#endif
 
 // Prologue: the assembler writes other values.
@@ -22,6 +25,8 @@ const LW_ACCUMULATOR_BITS = 32u;  // 32, 64
 const LW_INDEX_BITS = 0u;         // 32 or 64: argmin and argmax
 const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
+const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
+const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors

@@ -1,15 +1,117 @@
 #include "src/core/passes.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "src/core/arithmetic.hpp"
 
 namespace lanewise::detail {
+namespace {
+
+constexpr std::uint32_t kVectorBytes = 16;
+
+template <class... Args>
+tl::unexpected<Error> refuse(ErrorCode code, const Pass& pass, fmt::format_string<Args...> format,
+                             Args&&... args) {
+    return tl::unexpected(Error{
+        code,
+        fmt::format("pass {}: {}", pass.name, fmt::format(format, std::forward<Args>(args)...)),
+        {}});
+}
+
+}  // namespace
+
+Result<void> check_pass(const Caps& caps, const Pass& pass, Addressing addressing) {
+    const auto exceeds = [&](const char* limit, std::uint64_t wanted, std::uint64_t most) {
+        return refuse(ErrorCode::limit_exceeded, pass, "{} is {}, {} are wanted", limit, most,
+                      wanted);
+    };
+    const std::uint32_t most_invocations =
+        std::min(caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x);
+    if (pass.workgroup_size > most_invocations)
+        return exceeds("max_workgroup_invocations", pass.workgroup_size, most_invocations);
+    if (pass.workgroup_memory > caps.limits.max_workgroup_memory)
+        return exceeds("max_workgroup_memory", pass.workgroup_memory,
+                       caps.limits.max_workgroup_memory);
+    if (addressing == Addressing::descriptor) {
+        if (pass.bindings.size() > caps.limits.max_storage_buffers)
+            return exceeds("max_storage_buffers", pass.bindings.size(),
+                           caps.limits.max_storage_buffers);
+    } else if (!caps.device_addresses) {
+        return refuse(ErrorCode::unsupported, pass,
+                      "device addresses are wanted: enable bufferDeviceAddress, or plan with "
+                      "Addressing::descriptor");
+    }
+
+    const std::uint32_t size = pass.required_subgroup_size;
+    if (size != 0) {
+        if ((caps.subgroup.required_size_stages & Stage::compute) == 0)
+            return refuse(ErrorCode::unsupported, pass,
+                          "a subgroup size of {} is required: enable subgroupSizeControl, or plan "
+                          "for another tier",
+                          size);
+        if (!std::has_single_bit(size) || size < caps.subgroup.min_size ||
+            size > caps.subgroup.max_size)
+            return refuse(ErrorCode::unsupported, pass,
+                          "a subgroup size of {} is required, this device has {} to {}", size,
+                          caps.subgroup.min_size, caps.subgroup.max_size);
+        const std::uint64_t most = std::uint64_t{size} * caps.subgroup.max_workgroup_subgroups;
+        if (pass.workgroup_size > most)
+            return exceeds("size times max_workgroup_subgroups", pass.workgroup_size, most);
+    }
+    if (pass.full_subgroups) {
+        if (!caps.subgroup.full_subgroups)
+            return refuse(ErrorCode::unsupported, pass,
+                          "full subgroups are required: enable computeFullSubgroups, or plan for "
+                          "another tier");
+        const std::uint32_t multiple = size != 0 ? size : caps.subgroup.max_size;
+        if (pass.workgroup_size % multiple != 0)
+            return refuse(ErrorCode::unsupported, pass,
+                          "full subgroups of {} do not fill a workgroup of {}", multiple,
+                          pass.workgroup_size);
+    }
+    return {};
+}
+
+std::shared_ptr<const Caps> caps_below(Caps caps, Tier failed) {
+    switch (failed) {
+        case Tier::pinned:
+            caps.subgroup.full_subgroups = false;
+            caps.subgroup.required_size_stages = 0;
+            break;
+        case Tier::portable: caps.subgroup.operations = 0; break;
+        case Tier::barrier: return nullptr;
+    }
+    return std::make_shared<const Caps>(std::move(caps));
+}
+
+Parameters parameters_of(const Launch& launch) {
+    return {
+        .count_low = static_cast<std::uint32_t>(launch.count),
+        .count_high = static_cast<std::uint32_t>(launch.count >> 32),
+        .tiles = launch.tiles,
+        .tiles_per_group = launch.tiles_per_group,
+        .groups = launch.groups,
+    };
+}
 
 std::uint64_t scratch_header_bytes(std::uint32_t dispatches) {
     return round_up(kParameterBytes + std::uint64_t{kIndirectBytes} * dispatches,
                     kScratchAlignment);
+}
+
+std::uint32_t scratch_usages(const Caps& caps, Addressing addressing) {
+    if (addressing == Addressing::device_address)
+        return BufferUsage::device_address | BufferUsage::indirect;
+    return BufferUsage::storage |
+           (caps.api == Api::webgpu ? BufferUsage::copy_source : BufferUsage::indirect);
+}
+
+std::uint64_t provided_bytes(const Caps& caps, std::uint64_t bytes) {
+    return caps.api == Api::webgpu ? round_up(bytes, kVectorBytes) : bytes;
 }
 
 Pass count_to_groups_pass(const Caps& caps, const Share& share, std::uint64_t max_count,

@@ -80,7 +80,8 @@ std::string usages_to_text(std::uint32_t usages) {
     std::string text;
     for (const auto& [bit, name] : {std::pair{+BufferUsage::storage, "storage"},
                                     std::pair{+BufferUsage::indirect, "indirect"},
-                                    std::pair{+BufferUsage::device_address, "device_address"}}) {
+                                    std::pair{+BufferUsage::device_address, "device_address"},
+                                    std::pair{+BufferUsage::copy_source, "copy_source"}}) {
         if ((usages & bit) == 0) continue;
         if (!text.empty()) text += ' ';
         text += name;

@@ -27,9 +27,12 @@ std::string missing_for(Tier tier, const Caps& caps, std::uint32_t operations) {
     }
     if (tier == Tier::portable) return {};
     if ((subgroup.required_size_stages & Stage::compute) == 0) {
-        return "a subgroup size cannot be required in compute (subgroupSizeControl)";
+        return fmt::format(
+            "a subgroup size cannot be required in compute ({})",
+            caps.api == Api::webgpu ? "subgroup-size-control" : "subgroupSizeControl");
     }
-    if (!subgroup.full_subgroups) {
+    // WebGPU can require a size alone; its pinned kernels take subgroups that are not full.
+    if (!subgroup.full_subgroups && caps.api != Api::webgpu) {
         return "full subgroups cannot be required (computeFullSubgroups)";
     }
     return {};
@@ -49,7 +52,9 @@ Result<TierChoice> choose_tier(const Caps& caps, std::uint32_t operations,
     }
     const std::string pinned_lacks = missing_for(Tier::pinned, caps, operations);
     if (pinned_lacks.empty()) {
-        return TierChoice{Tier::pinned, "size and full subgroups can be required"};
+        return TierChoice{Tier::pinned, caps.subgroup.full_subgroups
+                                            ? "size and full subgroups can be required"
+                                            : "the size can be required"};
     }
     const std::string portable_lacks = missing_for(Tier::portable, caps, operations);
     if (portable_lacks.empty()) {

@@ -4,6 +4,14 @@
 
 namespace lanewise::detail {
 
+Tier sizing_tier(const Caps& caps, Tier tier) {
+    return tier == Tier::pinned && !caps.subgroup.full_subgroups ? Tier::portable : tier;
+}
+
+std::uint32_t numbering_bytes(const Caps& caps, Tier tier) {
+    return caps.api == Api::webgpu && tier != Tier::barrier ? 8 : 0;
+}
+
 std::uint32_t workgroup_reduce_slots(Tier tier, std::uint32_t w, std::uint32_t subgroup_size) {
     if (tier != Tier::pinned) return (9 * w + 6) / 7;
     const std::uint32_t subgroups = w / subgroup_size;

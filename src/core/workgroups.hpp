@@ -7,6 +7,13 @@
 
 namespace lanewise::detail {
 
+// The tier by whose needs a kernel's workgroup memory is sized: where a size can be required but
+// full subgroups cannot (WebGPU), a pinned kernel is the portable one.
+Tier sizing_tier(const Caps& caps, Tier tier);
+// Bytes of workgroup memory that subgroups take to number themselves, where the API may lack that
+// (subgroup/lane_number.wgsl).
+std::uint32_t numbering_bytes(const Caps& caps, Tier tier);
+
 // Accumulators in workgroup memory: kReduceSlots of reduce_barrier.glsl. The barrier form, which
 // the portable tier may take, holds every level of its tree; the pinned subgroup form the values of
 // its subgroups.

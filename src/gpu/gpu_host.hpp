@@ -4,10 +4,14 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lanewise/gpu.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
+#ifdef LANEWISE_HAS_WEBGPU
+#include "src/webgpu/gpu_owned_device.hpp"
+#endif
 
 namespace lanewise {
 namespace detail {
@@ -19,6 +23,9 @@ public:
     // After the probe, where it ran.
     virtual const Caps& caps() const = 0;
     virtual const vulkan::Device* vulkan_device() const { return nullptr; }
+    virtual const webgpu::Device* webgpu_device() const { return nullptr; }
+    // Whether kernels of custom operators must be compiled for it.
+    virtual bool runs_spirv() const { return true; }
 
     // Compiles the plan (with what the bundle has), uploads the input, runs `count` items and
     // downloads the output's first bytes. An error of compiling may carry Caps to plan again with.
@@ -33,6 +40,12 @@ Result<std::unique_ptr<GpuHost>> make_vulkan_host(const vulkan::detail::OwnedDev
 Result<std::unique_ptr<GpuHost>> make_simulator_host(const simulator::Machine& machine);
 #endif
 Result<std::vector<GpuInfo>> list_vulkan_devices();
+#ifdef LANEWISE_HAS_WEBGPU
+// An error where the device is none of this name, which may be empty.
+Result<std::unique_ptr<GpuHost>> make_webgpu_host(const webgpu::detail::OwnedDeviceOptions& options,
+                                                  const std::string& name);
+Result<std::vector<GpuInfo>> list_webgpu_devices(const std::string& library);
+#endif
 
 }  // namespace detail
 

@@ -8,7 +8,7 @@ namespace lanewise {
 
 namespace {
 
-using vulkan::detail::without_throwing;
+using detail::without_throwing;
 
 constexpr detail::Primitive<ReduceDesc> kReduce{
     plan_reduce, [](const ReduceDesc& desc) -> std::uint64_t { return reduce_result_bytes(desc); }};

@@ -10,8 +10,8 @@
 
 #include "lanewise/operators.hpp"
 #include "src/core/accumulators.hpp"
+#include "src/core/without_throwing.hpp"
 #include "src/gpu/gpu_host.hpp"
-#include "src/vulkan/context.hpp"
 
 namespace lanewise::detail {
 

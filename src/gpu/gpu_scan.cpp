@@ -8,7 +8,7 @@ namespace lanewise {
 
 namespace {
 
-using vulkan::detail::without_throwing;
+using detail::without_throwing;
 
 constexpr detail::Primitive<ScanDesc> kScan{
     plan_scan, [](const ScanDesc& desc) { return desc.max_count * scan_result_bytes(desc); }};

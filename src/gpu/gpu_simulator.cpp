@@ -19,7 +19,7 @@ std::vector<std::byte> memory_for(const Plan& plan, Role role) {
 class SimulatorHost final : public GpuHost {
 public:
     explicit SimulatorHost(simulator::Device device) : device_(std::move(device)) {
-        info_ = {0, device_.caps().device_name, device_.caps().driver, "simulated"};
+        info_ = {0, device_.caps().device_name, device_.caps().driver, "simulated", Api::simulator};
     }
 
     const GpuInfo& info() const override { return info_; }

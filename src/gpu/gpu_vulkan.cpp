@@ -26,7 +26,7 @@ GpuInfo info_of(const DeviceListing& listing) {
             default: return "other";
         }
     };
-    return {listing.index, listing.name, listing.driver, type_text(listing.type)};
+    return {listing.index, listing.name, listing.driver, type_text(listing.type), Api::vulkan};
 }
 
 class VulkanHost final : public GpuHost {

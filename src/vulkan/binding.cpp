@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "lanewise/vulkan.hpp"
+#include "src/core/without_throwing.hpp"
 #include "src/vulkan/device_state.hpp"
 
 namespace lanewise::vulkan {
@@ -277,15 +278,8 @@ private:
         bound.indirect = pass.groups == Groups::share && count_buffer_ != nullptr;
         bound.dispatches = pass.groups == Groups::share ? binding.launch.dispatches : 1;
 
-        const Launch& launch = binding.launch;
-        const detail::Parameters parameters{
-            .count_low = static_cast<std::uint32_t>(launch.count),
-            .count_high = static_cast<std::uint32_t>(launch.count >> 32),
-            .tiles = launch.tiles,
-            .tiles_per_group = launch.tiles_per_group,
-            .groups = launch.groups,
-            .flags = count_buffer_ != nullptr ? detail::kCountInBuffer : 0,
-        };
+        lanewise::detail::Parameters parameters = lanewise::detail::parameters_of(binding.launch);
+        if (count_buffer_ != nullptr) parameters.flags = lanewise::detail::kCountInBuffer;
         bound.push_constants.resize(detail::push_constant_bytes(pass, plan_.addressing));
         std::memcpy(bound.push_constants.data(), &parameters, sizeof parameters);
         for (std::size_t i = 0; i < pass.bindings.size(); ++i) {
@@ -366,7 +360,7 @@ private:
 
 Result<Binding> Executable::bind(const Buffers& buffers, Count count,
                                  const BindOptions& options) const {
-    return detail::without_throwing("binding buffers", [&]() -> Result<Binding> {
+    return lanewise::detail::without_throwing("binding buffers", [&]() -> Result<Binding> {
         if (auto alive = state_->device->context.alive(); !alive)
             return tl::unexpected(alive.error());
         Binder binder(*state_, buffers, count);

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -94,17 +93,6 @@ Result<OwnedHandle> make_owned(const DeviceContext& context, Create create, cons
     const VkResult result = create(context.device, &info, context.allocator(), &handle);
     if (result != VK_SUCCESS) return context.failed(result, doing, bytes);
     return OwnedHandle(context, handle);
-}
-
-// The public calls promise to throw nothing: what the standard library throws when host memory
-// runs out becomes an error here.
-template <class Body>
-auto without_throwing(std::string_view doing, Body body) -> decltype(body()) {
-    try {
-        return body();
-    } catch (const std::bad_alloc&) {
-        return tl::unexpected(result_error(VK_ERROR_OUT_OF_HOST_MEMORY, doing));
-    }
 }
 
 }  // namespace lanewise::vulkan::detail

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "lanewise/vulkan.hpp"
+#include "src/core/without_throwing.hpp"
 #include "src/vulkan/device_state.hpp"
 
 namespace lanewise::vulkan {
@@ -22,28 +23,16 @@ Result<void> check_adoption(const Adoption& adoption) {
         Error{ErrorCode::bad_argument, fmt::format("Adoption::{} is null: set it", missing)});
 }
 
-// Caps without what the tier of a failed plan needs; null when no tier is left.
-std::shared_ptr<const Caps> caps_below(Device::State& device, Tier failed) {
-    Caps caps;
-    {
-        const std::lock_guard lock(device.probed_mutex);
-        caps = device.probed.value_or(device.facts.caps);
-    }
-    switch (failed) {
-        case Tier::pinned:
-            caps.subgroup.full_subgroups = false;
-            caps.subgroup.required_size_stages = 0;
-            break;
-        case Tier::portable: caps.subgroup.operations = 0; break;
-        case Tier::barrier: return nullptr;
-    }
-    return std::make_shared<const Caps>(std::move(caps));
+// What planning again starts from.
+Caps known_caps(Device::State& device) {
+    const std::lock_guard lock(device.probed_mutex);
+    return device.probed.value_or(device.facts.caps);
 }
 
 }  // namespace
 
 Result<Device> Device::adopt(const Adoption& adoption) {
-    return detail::without_throwing("adopting a device", [&]() -> Result<Device> {
+    return lanewise::detail::without_throwing("adopting a device", [&]() -> Result<Device> {
         if (auto checked = check_adoption(adoption); !checked)
             return tl::unexpected(checked.error());
         auto vk = detail::load_functions(adoption.get_instance_proc_addr, adoption.instance,
@@ -58,7 +47,7 @@ Result<Device> Device::adopt(const Adoption& adoption) {
 const Caps& Device::caps() const { return state_->facts.caps; }
 
 Result<Executable> Device::compile(const Plan& plan, const CompileOptions& options) const {
-    return detail::without_throwing("compiling a plan", [&]() -> Result<Executable> {
+    return lanewise::detail::without_throwing("compiling a plan", [&]() -> Result<Executable> {
         if (auto alive = state_->context.alive(); !alive) return tl::unexpected(alive.error());
         if (plan.passes.empty()) {
             return tl::unexpected(
@@ -75,7 +64,7 @@ Result<Executable> Device::compile(const Plan& plan, const CompileOptions& optio
             if (!pipeline) {
                 Error error = std::move(pipeline.error());
                 if (error.code == ErrorCode::compile_failed)
-                    error.retry_caps = caps_below(*state_, plan.tier);
+                    error.retry_caps = lanewise::detail::caps_below(known_caps(*state_), plan.tier);
                 return tl::unexpected(std::move(error));
             }
             state->pipelines.push_back(std::move(*pipeline));

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
+#include "src/core/device_choice.hpp"
 #include "src/vulkan/context.hpp"
 #include "src/vulkan/gpu_loader.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
@@ -76,14 +76,6 @@ int rank_of(VkPhysicalDeviceType type) {
         case VK_PHYSICAL_DEVICE_TYPE_CPU: return 3;
         default: return 4;
     }
-}
-
-std::string lower(std::string_view text) {
-    std::string lowered(text);
-    for (char& c : lowered) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return lowered;
 }
 
 std::string driver_text(const OwnedFunctions& vk, VkPhysicalDevice device, std::uint32_t version) {
@@ -251,14 +243,9 @@ Result<void> OwnedDevice::choose_device() {
     const std::string& wanted = options_.device;
 
     const Candidate* chosen = nullptr;
-    std::uint32_t index = 0;
-    const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-    const bool by_index =
-        !wanted.empty() && parsed.ec == std::errc{} && parsed.ptr == wanted.data() + wanted.size();
     for (const Candidate& candidate : *found) {
         const bool fits =
-            by_index ? candidate.listing.index == index
-                     : lower(candidate.listing.name).find(lower(wanted)) != std::string::npos;
+            lanewise::detail::is_wanted(wanted, candidate.listing.index, candidate.listing.name);
         if (fits && candidate.version >= VK_API_VERSION_1_1 &&
             (chosen == nullptr || rank_of(candidate.listing.type) < rank_of(chosen->listing.type)))
             chosen = &candidate;

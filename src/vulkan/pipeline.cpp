@@ -20,64 +20,6 @@ tl::unexpected<Error> refuse(ErrorCode code, const Pass& pass, fmt::format_strin
         fmt::format("pass {}: {}", pass.name, fmt::format(format, std::forward<Args>(args)...))});
 }
 
-// What the pass asks of the pipeline, against what the device has enabled: a plan made for other
-// Caps must be an error here, not undefined behaviour in the driver.
-Result<void> check_needs(const DeviceFacts& facts, const Pass& pass, Addressing addressing) {
-    const Caps& caps = facts.caps;
-    const auto exceeds = [&](const char* limit, std::uint64_t wanted, std::uint64_t most) {
-        return refuse(ErrorCode::limit_exceeded, pass, "{} is {}, {} are wanted", limit, most,
-                      wanted);
-    };
-    const std::uint32_t most_invocations =
-        std::min(caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x);
-    if (pass.workgroup_size > most_invocations)
-        return exceeds("max_workgroup_invocations", pass.workgroup_size, most_invocations);
-    if (pass.workgroup_memory > caps.limits.max_workgroup_memory)
-        return exceeds("max_workgroup_memory", pass.workgroup_memory,
-                       caps.limits.max_workgroup_memory);
-    const std::uint32_t constants = push_constant_bytes(pass, addressing);
-    if (constants > caps.limits.max_push_constants)
-        return exceeds("max_push_constants", constants, caps.limits.max_push_constants);
-    if (addressing == Addressing::descriptor) {
-        if (pass.bindings.size() > caps.limits.max_storage_buffers)
-            return exceeds("max_storage_buffers", pass.bindings.size(),
-                           caps.limits.max_storage_buffers);
-    } else if (!caps.device_addresses) {
-        return refuse(ErrorCode::unsupported, pass,
-                      "device addresses are wanted: enable bufferDeviceAddress, or plan with "
-                      "Addressing::descriptor");
-    }
-
-    const std::uint32_t size = pass.required_subgroup_size;
-    if (size != 0) {
-        if ((caps.subgroup.required_size_stages & Stage::compute) == 0)
-            return refuse(ErrorCode::unsupported, pass,
-                          "a subgroup size of {} is required: enable subgroupSizeControl, or plan "
-                          "for another tier",
-                          size);
-        if (!std::has_single_bit(size) || size < caps.subgroup.min_size ||
-            size > caps.subgroup.max_size)
-            return refuse(ErrorCode::unsupported, pass,
-                          "a subgroup size of {} is required, this device has {} to {}", size,
-                          caps.subgroup.min_size, caps.subgroup.max_size);
-        const std::uint64_t most = std::uint64_t{size} * caps.subgroup.max_workgroup_subgroups;
-        if (pass.workgroup_size > most)
-            return exceeds("size times max_workgroup_subgroups", pass.workgroup_size, most);
-    }
-    if (pass.full_subgroups) {
-        if (!caps.subgroup.full_subgroups)
-            return refuse(ErrorCode::unsupported, pass,
-                          "full subgroups are required: enable computeFullSubgroups, or plan for "
-                          "another tier");
-        const std::uint32_t multiple = size != 0 ? size : caps.subgroup.max_size;
-        if (pass.workgroup_size % multiple != 0)
-            return refuse(ErrorCode::unsupported, pass,
-                          "full subgroups of {} do not fill a workgroup of {}", multiple,
-                          pass.workgroup_size);
-    }
-    return {};
-}
-
 // Codes with which drivers turn a pipeline down, as opposed to memory or the device giving out.
 bool is_refusal(VkResult result) {
     return result != VK_ERROR_OUT_OF_HOST_MEMORY && result != VK_ERROR_OUT_OF_DEVICE_MEMORY &&
@@ -132,8 +74,12 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
                                         const Plan& plan, const Pass& pass,
                                         const CompileOptions& options) {
     const Addressing addressing = plan.addressing;
-    if (auto checked = check_needs(facts, pass, addressing); !checked)
+    if (auto checked = lanewise::detail::check_pass(facts.caps, pass, addressing); !checked)
         return tl::unexpected(checked.error());
+    const std::uint32_t constants = push_constant_bytes(pass, addressing);
+    if (constants > facts.caps.limits.max_push_constants)
+        return refuse(ErrorCode::limit_exceeded, pass, "max_push_constants is {}, {} are wanted",
+                      facts.caps.limits.max_push_constants, constants);
     const auto kernel =
         lanewise::detail::find_kernel(pass.kernel, facts.max_spirv_version, options.bundle);
     if (!kernel)
@@ -157,7 +103,7 @@ Result<PassPipeline> make_pass_pipeline(const DeviceContext& context, const Devi
 
     const VkPushConstantRange push_constants{
         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-        .size = push_constant_bytes(pass, addressing),
+        .size = constants,
     };
     const VkPipelineLayoutCreateInfo layout_info{
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,

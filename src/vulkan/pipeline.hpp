@@ -2,31 +2,17 @@
 #pragma once
 
 #include "lanewise/plan.hpp"
+#include "src/core/passes.hpp"
 #include "src/vulkan/caps.hpp"
 #include "src/vulkan/context.hpp"
 
 namespace lanewise::vulkan::detail {
 
-// Push constants, common to all kernels (kernels/kernels.md).
-struct Parameters {
-    std::uint32_t count_low = 0;
-    std::uint32_t count_high = 0;
-    std::uint32_t tiles = 0;
-    std::uint32_t tiles_per_group = 1;
-    std::uint32_t groups = 1;
-    std::uint32_t first_group = 0;
-    std::uint32_t flags = 0;
-    std::uint32_t unused = 0;
-};
-static_assert(sizeof(Parameters) == 32);
-
-// Bit of Parameters::flags: the first five fields are read from scratch instead.
-inline constexpr std::uint32_t kCountInBuffer = 1;
-
 inline std::uint32_t push_constant_bytes(const Pass& pass, Addressing addressing) {
     const std::size_t addresses =
         addressing == Addressing::device_address ? pass.bindings.size() : 0;
-    return static_cast<std::uint32_t>(sizeof(Parameters) + addresses * sizeof(VkDeviceAddress));
+    return static_cast<std::uint32_t>(sizeof(lanewise::detail::Parameters) +
+                                      addresses * sizeof(VkDeviceAddress));
 }
 
 struct PassPipeline {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lanewise/vulkan.hpp"
+#include "src/core/without_throwing.hpp"
 #include "src/vulkan/device_state.hpp"
 #include "src/vulkan/probe_check.hpp"
 
@@ -332,7 +333,7 @@ Result<Caps> probe_device(const Device& device, VkQueue queue) {
 }  // namespace
 
 Result<Caps> Device::probe(VkQueue queue) const {
-    return detail::without_throwing("running the self-test", [&]() -> Result<Caps> {
+    return lanewise::detail::without_throwing("running the self-test", [&]() -> Result<Caps> {
         if (auto alive = state_->context.alive(); !alive) return tl::unexpected(alive.error());
         if (queue == VK_NULL_HANDLE) {
             return tl::unexpected(

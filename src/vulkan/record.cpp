@@ -66,8 +66,8 @@ void dispatch(const detail::Functions& vk, VkCommandBuffer cmd, const Binding::S
         const std::uint32_t first_group = i * max_groups;
         if (i > 0) {
             vk.CmdPushConstants(cmd, pass.pipeline->layout.get(), VK_SHADER_STAGE_COMPUTE_BIT,
-                                offsetof(detail::Parameters, first_group), sizeof first_group,
-                                &first_group);
+                                offsetof(lanewise::detail::Parameters, first_group),
+                                sizeof first_group, &first_group);
         }
         if (pass.indirect) {
             if (i > 0) wait_for_arguments(vk, cmd);

@@ -409,6 +409,7 @@ std::optional<ShaderBinding> parse_binding(std::string_view line) {
     if (binding.access == Access::read) take(line, "read>");
     line = trimmed(line);
     binding.name = take_name(line);
+    binding.vectors = line.starts_with(": array<vec4<");
     return binding;
 }
 
@@ -437,14 +438,21 @@ std::vector<std::string_view> kernel_names() {
 Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& options) {
     if (plan.addressing == Addressing::device_address)
         return unsupported(pass, "WGSL has no device addresses");
-    if (pass.required_subgroup_size != 0 || pass.full_subgroups)
-        return unsupported(pass, "WGSL cannot require full subgroups; plan for the tier portable");
+    if (pass.full_subgroups)
+        return unsupported(
+            pass,
+            "WGSL cannot require full subgroups; plan for a device of WebGPU, or for "
+            "the tier portable");
     const Kernel* kernel = find_kernel(listed_name(plan, pass));
     if (kernel == nullptr)
         return unsupported(pass, fmt::format("there is no kernel {} in WGSL", pass.kernel));
     detail::Constants constants;
     constants.by_name = parse_defines(kernel->defines);
-    if (options.subgroup_id && pass.form == Form::subgroup) constants.by_name["LW_SUBGROUP_ID"] = 1;
+    if (pass.form == Form::subgroup) {
+        constants.by_name["LW_SUBGROUP_ID"] = options.subgroup_id ? 1 : 0;
+        constants.by_name["LW_SUBGROUP_SIZE"] = pass.required_subgroup_size;
+        constants.by_name["LW_ENABLE"] = options.enable_subgroups ? 1 : 0;
+    }
     // Passes that do not write the output are the same in place.
     if (options.in_place && std::ranges::find(pass.bindings, Role::output) != pass.bindings.end())
         constants.by_name["LW_IN_PLACE"] = 1;

@@ -23,6 +23,9 @@ struct Options {
     // The language has subgroup_id and num_subgroups (WGSL language feature subgroup_id). Without
     // them kernels number their subgroups themselves.
     bool subgroup_id = false;
+    // The implementation knows the directive `enable subgroups`. wgpu-native's compiler takes the
+    // operations without it, and nothing else.
+    bool enable_subgroups = true;
     // The output is the input, which one binding then serves: number 0; the output's is not there.
     bool in_place = false;
 };
@@ -33,6 +36,7 @@ struct ShaderBinding {
     std::uint32_t number = 0;
     std::string name;
     Access access = Access::read;  // read or read_write
+    bool vectors = false;          // an array of vec4: whole multiples of 16 bytes are bound
 
     bool operator==(const ShaderBinding&) const = default;
 };
@@ -44,7 +48,7 @@ struct Shader {
 };
 
 // Errors: unsupported: the pass needs what WGSL has not (device addresses, 64-bit types, 64-bit
-// atomics, required subgroup sizes, memory barriers of device scope). Expressions of a custom
+// atomics, full subgroups, memory barriers of device scope). Expressions of a custom
 // operator are judged by the compiler.
 Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& options = {});
 
