@@ -47,8 +47,8 @@ struct Functions {
     LANEWISE_WEBGPU_HOST_FUNCTIONS(LANEWISE_WEBGPU_MEMBER)
     LANEWISE_WEBGPU_OWNING_FUNCTIONS(LANEWISE_WEBGPU_MEMBER)
 #undef LANEWISE_WEBGPU_MEMBER
-    // wgpuQueueGetTimestampPeriod of wgpu-native: its timestamps are ticks. Null: nanoseconds, as
-    // the standard has it.
+    // Set it where wgpu-native is what runs: its timestamps are ticks of this many nanoseconds, and
+    // it has no error scopes for internal errors. Null elsewhere.
     float (*QueueGetTimestampPeriod)(WGPUQueue queue) = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <thread>
 
 namespace lanewise::webgpu::detail {
@@ -85,11 +86,18 @@ DeviceContext::~DeviceContext() {
 
 Result<void> DeviceContext::checked(std::string_view doing, ErrorCode refused,
                                     const std::function<void()>& calls) const {
-    constexpr std::array kFilters = {WGPUErrorFilter_OutOfMemory, WGPUErrorFilter_Internal,
+    constexpr std::array kFilters = {WGPUErrorFilter_Internal, WGPUErrorFilter_OutOfMemory,
                                      WGPUErrorFilter_Validation};
-    std::array<Caught, kFilters.size()> scopes;
+    std::array<Caught, kFilters.size()> all_scopes;
+    std::span<const WGPUErrorFilter> filters = kFilters;
+    std::span<Caught> scopes = all_scopes;
+    if (wgpu.QueueGetTimestampPeriod !=
+        nullptr) {  // wgpu-native, which ends the process on the first
+        filters = filters.subspan(1);
+        scopes = scopes.subspan(1);
+    }
     const std::lock_guard lock(scopes_);
-    for (const WGPUErrorFilter filter : kFilters) wgpu.DevicePushErrorScope(device_, filter);
+    for (const WGPUErrorFilter filter : filters) wgpu.DevicePushErrorScope(device_, filter);
     calls();
     for (Caught& scope : scopes) {  // the innermost first: validation
         WGPUPopErrorScopeCallbackInfo info = WGPU_POP_ERROR_SCOPE_CALLBACK_INFO_INIT;
