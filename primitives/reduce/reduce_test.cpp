@@ -1053,7 +1053,7 @@ TEST_F(ReduceTest, OffsetsThatAreNotAligned) {
             ASSERT_TRUE(executable);
             const Elements data = make_elements(Scalar::u32, Operator::sum, count, 3);
             for (const Role moved : {Role::input, Role::output, Role::scratch}) {
-                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u}) {
+                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u, 256u}) {
                     SCOPED_TRACE(
                         fmt::format("{} {} at +{}", to_text(addressing), to_text(moved), offset));
                     const auto make = [&](Role role) {

@@ -1175,14 +1175,12 @@ TEST_F(ScanTest, OverlapsAreRefused) {
         EXPECT_TRUE(both);
         if (!both) return false;
         const auto refused = [&](const TestRange& input, const TestRange& output,
-                                 const TestRange& scratch) {
+                                 const TestRange& scratch, const char* word = "overlap") {
             const auto use = (*executable)
                                  ->bind({.input = input, .output = output, .scratch = scratch},
                                         std::uint64_t{count});
             if (use) return false;
             EXPECT_EQ(use.error().code, ErrorCode::bad_argument) << use.error().message;
-            // WebGPU knows whole buffers only.
-            const char* word = device().is_webgpu() ? "buffer" : "overlap";
             EXPECT_NE(use.error().message.find(word), std::string::npos) << use.error().message;
             return true;
         };
@@ -1201,8 +1199,10 @@ TEST_F(ScanTest, OverlapsAreRefused) {
         }
         // Ranges that touch do not overlap.
         const std::size_t behind = (input_bytes + 255) / 256 * 256;
-        EXPECT_EQ(refused(at(0, input_bytes), at(behind, output_bytes), buffers.scratch),
-                  device().is_webgpu());
+        // WebGPU does not let a pass both read and write a buffer, whatever its ranges are.
+        EXPECT_EQ(
+            refused(at(0, input_bytes), at(behind, output_bytes), buffers.scratch, "one buffer"),
+            device().is_webgpu());
         const std::size_t larger = std::max(input_bytes, output_bytes);
         const bool allowed = !refused(at(0, larger), at(0, larger), buffers.scratch);
         EXPECT_EQ(allowed, plan->in_place);
@@ -1234,7 +1234,7 @@ TEST_F(ScanTest, OffsetsThatAreNotAligned) {
             const Elements data = make_scan_elements(desc, count, 3);
             for (const Role moved : {Role::input, Role::output, Role::scratch}) {
                 if (plan->argument(moved) == nullptr) continue;
-                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u}) {
+                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u, 256u}) {
                     SCOPED_TRACE(fmt::format("{} {} at +{}", to_text(plan->addressing),
                                              to_text(moved), offset));
                     const auto bytes_of_role = [&](Role role) {

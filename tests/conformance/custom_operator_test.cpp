@@ -30,7 +30,16 @@
 namespace lanewise::test {
 namespace {
 
-using custom_cases::all;
+// In the language that the device's host takes.
+const std::vector<CustomCase>& all() {
+    static const std::vector<CustomCase> cases = [] {
+        std::vector<CustomCase> made = custom_cases::all();
+        if (TestDevice::shared().is_webgpu())
+            for (CustomCase& one : made) one = one.in_wgsl();
+        return made;
+    }();
+    return cases;
+}
 
 constexpr ReduceStrategy kReduceStrategies[] = {
     ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
@@ -83,8 +92,11 @@ CustomOperator with(const CustomCase& custom, Extra extra) {
 
 // `contents` holds the items, then as many hostile ones as the binding has room for.
 Bytes with_hostile_tail(const CustomCase& custom, Bytes items, std::size_t bound) {
-    while (items.size() + custom.hostile.size() <= bound)
-        items.insert(items.end(), custom.hostile.begin(), custom.hostile.end());
+    while (items.size() < bound) {
+        const std::size_t room = std::min(custom.hostile.size(), bound - items.size());
+        items.insert(items.end(), custom.hostile.begin(),
+                     custom.hostile.begin() + static_cast<std::ptrdiff_t>(room));
+    }
     return items;
 }
 
@@ -283,10 +295,11 @@ bool possible(const Caps& caps, const Row& row) {
 }
 
 const std::vector<std::size_t> kReduceSizes = {
-    all().size(), std::size(kTiers), std::size(kReduceStrategies), 2, 2, std::size(kPolicies)};
+    custom_cases::all().size(), std::size(kTiers), std::size(kReduceStrategies), 2, 2,
+    std::size(kPolicies)};
 const std::vector<std::size_t> kScanSizes = {
-    all().size(),         std::size(kTiers), std::size(kScanStrategies), 2, 3,
-    std::size(kPolicies), std::size(kKinds), std::size(kDirections)};
+    custom_cases::all().size(), std::size(kTiers), std::size(kScanStrategies), 2, 3,
+    std::size(kPolicies),       std::size(kKinds), std::size(kDirections)};
 
 Row reduce_row(const Choice& choice) {
     return {.custom = choice[0],
@@ -776,6 +789,23 @@ TEST_F(CustomOperatorTest, NamesAndWordsOfTheHeader) {
         "result.value = value; result.index = output_index; result.x = group;\n"
         "result.returned = a.returned;\n"
         "return result;";
+    if (device().is_webgpu()) {
+        op.load =
+            "let f = f32(x.count & 7u); let u = u32(f); let i = -3;\n"
+            "let v2 = vec2f(f, 1.0); let v3 = vec3f(v2, 2.0); let v4 = vec4f(v3, 3.0);\n"
+            "let u2 = vec2u(u, 1u); let u3 = vec3u(u2, 2u); let u4 = vec4u(u3, 3u);\n"
+            "let i2 = vec2i(i, 1); let i3 = vec3i(i2, 2); let i4 = vec4i(i3, 3);\n"
+            "var e = Element(u4.x, u4.y, u4.z, u4.w, x.value, x.x, x.index, x.returned);\n"
+            "for (var lane = 0u; lane < 3u; lane++) { e.lane += lane; }\n"
+            "e.tile += u32(i4.x + i4.y + i4.z + i4.w) + u32(dot(v4, v4)) - index;\n"
+            "return Value(e.count, e.lane, e.tile, e.item, e.value, e.x, e.index, e.returned);";
+        op.store =
+            "var result = Result(a.count, a.lane, a.tile, a.item, 0u, 0u, 0u, 0u);\n"
+            "let value = a.value; let output_index = a.index; let group = a.x;\n"
+            "result.value = value; result.index = output_index; result.x = group;\n"
+            "result.returned = a.returned;\n"
+            "return result;";
+    }
     const auto custom = make_case<Names, Sum, Names>(
         op, {1, 1, 1, 1, 1, 1, 1, 1}, {}, {},
         [](std::uint32_t, std::uint64_t h, std::uint32_t) {

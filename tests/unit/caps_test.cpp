@@ -118,6 +118,15 @@ TEST(CapsJson, MissingFieldsKeepTheirDefaults) {
     EXPECT_EQ(*some, expected);
 }
 
+TEST(CapsJson, WebgpuMayGiveBoundsAlone) {
+    Caps caps = described("webgpu-subgroups");
+    ASSERT_NE(caps.subgroup.operations, 0u);
+    EXPECT_EQ(caps.subgroup.size, 0u);
+    const auto again = caps_from_json(caps_to_json(caps));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, caps);
+}
+
 TEST(CapsJson, WhatIsWrongIsNamed) {
     const std::pair<const char*, const char*> rows[] = {
         {R"({"vendor": 1})", "vendor"},
@@ -141,6 +150,11 @@ TEST(CapsJson, WhatIsWrongIsNamed) {
         {R"({"subgroup": {"stages": ["kitchen"]}})", "stages"},
         // Impossible values.
         {R"({"subgroup": {"size": 24}})", "size"},
+        {R"({"api": "webgpu", "subgroup": {"size": 24}})", "size"},
+        // WebGPU alone may give bounds without a size, and no more than that.
+        {R"({"api": "vulkan", "subgroup": {"operations": ["basic"], "min_size": 4, "max_size": 8}})",
+         "subgroup.size"},
+        {R"({"api": "webgpu", "subgroup": {"operations": ["basic"], "max_size": 8}})", "min_size"},
         {R"({"subgroup": {"min_size": 12, "max_size": 16}})", "min_size"},
         {R"({"subgroup": {"min_size": 8, "max_size": 33}})", "max_size"},
         {R"({"subgroup": {"min_size": 64, "max_size": 32}})", "min_size"},
