@@ -242,7 +242,7 @@ void add_bench(CLI::App& app, Action& action) {
     verb->add_option("--report", options->report_folder,
                      "folder that gets the table and the JSON, named by device and date");
     options->tier = "all";
-    add_api_option(*verb, *options, true);
+    add_api_option(*verb, *options, ApiChoice::measures);
     add_device_option(*verb, *options);
     add_tier_option(*verb, *options, true);
     add_quiet_option(*verb, *options);
