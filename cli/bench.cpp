@@ -155,6 +155,10 @@ Status run_bench(const BenchOptions& options) {
         peer = std::move(*parsed);
     }
 
+    if (options.textbook && options.api == "webgpu") {
+        return fail(Status::usage,
+                    "--textbook has kernels for Vulkan alone: leave out --api webgpu");
+    }
     auto session = bench::Session::create(options.gpu());
     if (!session) return fail(session.error());
     bench::Request request;

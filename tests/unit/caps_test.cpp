@@ -64,7 +64,7 @@ Caps arbitrary_caps() {
     subgroup.operations = *rc::gen::inRange(0u, 256u);
     subgroup.stages = *rc::gen::inRange(0u, 256u);
     subgroup.min_size = power_of_two(2, 4);
-    subgroup.size = power_of_two(4, 5);
+    subgroup.size = *rc::gen::arbitrary<bool>() ? power_of_two(4, 5) : 0;
     subgroup.max_size = power_of_two(5, 7);
     subgroup.size_is_true = *rc::gen::arbitrary<bool>();
     subgroup.required_size_stages = *rc::gen::inRange(0u, 256u);
