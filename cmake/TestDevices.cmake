@@ -39,6 +39,10 @@ set(lanewise_library_dawn ${LANEWISE_WEBGPU_LIBRARY_DIR}/libwebgpu_dawn.so)
 set(LANEWISE_WEBGPU_DEVICES wgpu_lavapipe8 dawn_swiftshader4 dawn_swiftshader4_barrier)
 set(LANEWISE_WEBGPU_DEVICES_ALL ${LANEWISE_WEBGPU_DEVICES} wgpu_lavapipe4 wgpu_lavapipe16
     wgpu_lavapipe8_barrier wgpu_swiftshader4 dawn_swiftshader4_least)
+if(NOT TARGET lanewise_webgpu)
+    set(LANEWISE_WEBGPU_DEVICES "")
+    set(LANEWISE_WEBGPU_DEVICES_ALL "")
+endif()
 
 set(LANEWISE_HONEST_DEVICES lavapipe4 lavapipe8 lavapipe16 swiftshader4)
 set(LANEWISE_LYING_DEVICES lavapipe32lie lavapipe64lie)

@@ -186,7 +186,8 @@ bool has_small_subgroups() {
 // One row of how many is taken. A driver takes half a second to compile what a simulated device
 // runs in a twentieth.
 std::size_t share_of_rows() {
-    if (test_all()) return 1;
+    // Nobody caches what implementations of WebGPU compile.
+    if (test_all()) return TestDevice::shared().is_webgpu() ? 8 : 1;
     if (!TestDevice::shared().is_simulated()) return 6;
     // Rows differ in the kernels that they run, hardly in the host code.
     if (is_sanitized()) return 4;

@@ -330,7 +330,8 @@ std::size_t device_number() {
 
 // One row of how many is taken: every row has kernels of its own, which take most of the time.
 std::size_t share_of_rows() {
-    if (test_all()) return 1;
+    // Nobody caches what implementations of WebGPU compile.
+    if (test_all()) return TestDevice::shared().is_webgpu() ? 8 : 1;
     if (is_sanitized()) return 24;
     if (!TestDevice::shared().is_simulated()) return 9;
     // Of all simulated devices those with small subgroups take longest.

@@ -17,8 +17,10 @@
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/simulated_device.hpp"
 #include "tests/support/spirv_scan.hpp"
-#include "tests/support/webgpu_test.hpp"
 #include "tests/support/wgsl_scan.hpp"
+#ifdef LANEWISE_HAS_WEBGPU
+#include "tests/support/webgpu_test.hpp"
+#endif
 
 namespace lanewise::test {
 
@@ -42,7 +44,9 @@ std::unique_ptr<TestDevice>& shared_slot() {
 std::unique_ptr<TestDevice> make_shared_device() {
     const std::string name = test_device_name();
     if (name.starts_with("simulator")) return make_simulated_device(simulated_machine(name));
+#ifdef LANEWISE_HAS_WEBGPU
     if (is_webgpu_name(name)) return WebgpuRig::create();
+#endif
     return Rig::create();
 }
 
