@@ -39,7 +39,7 @@ private:
     Session& session_;
     Request request_;
     std::vector<std::byte> data_;
-    vulkan::detail::OwnedBuffer input_, output_, scratch_;
+    std::unique_ptr<Memory> input_, output_, scratch_;
     // The last output that was found right, and for how many items.
     std::optional<std::uint64_t> known_count_;
     std::vector<std::byte> known_output_;

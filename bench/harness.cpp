@@ -5,16 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <numeric>
 
 #include "bench/data.hpp"
 
 namespace lanewise::bench {
-
-using vulkan::detail::MemoryKind;
-using vulkan::detail::OwnedDevice;
-using vulkan::detail::OwnedDeviceOptions;
 
 namespace {
 
@@ -32,163 +27,50 @@ constexpr std::chrono::milliseconds kWarmUpOfCpu{20};
 // One submit stays well below the watchdogs of desktops.
 constexpr std::chrono::milliseconds kLongSubmit{500};
 
-const char* type_name(VkPhysicalDeviceType type) {
-    switch (type) {
-        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
-        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
-        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
-        case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
-        default: return "other";
-    }
+Result<std::unique_ptr<Backend>> make_backend(const GpuOptions& options) {
+    if (options.api != Api::webgpu) return make_vulkan_backend(options);
+#ifdef LANEWISE_HAS_WEBGPU
+    return make_webgpu_backend(options);
+#else
+    return tl::unexpected(
+        Error{ErrorCode::unsupported, "WebGPU is not in this build of the tool", nullptr});
+#endif
 }
 
 }  // namespace
 
-struct Session::State {
-    State(std::unique_ptr<OwnedDevice> device_owner, vulkan::Device adopted)
-        : owned(std::move(device_owner)), device(std::move(adopted)) {}
-    ~State() {
-        owned->vk().DestroyCommandPool(owned->device(), pool, owned->allocator());
-        owned->destroy_query_pool(stamps);
-    }
-
-    std::unique_ptr<OwnedDevice> owned;
-    vulkan::Device device;
-    Caps caps;
-    // A pool apart from the owned device's, which that resets when it runs something.
-    VkCommandPool pool = VK_NULL_HANDLE;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    VkQueryPool stamps = VK_NULL_HANDLE;
-
-    Result<void> make_commands();
-    Result<void> record_uses(const Recorder& record, std::uint32_t uses);
-    // Of the whole submit, by the device's clock, or the host's where it has none.
-    Result<double> submit();
-};
-
-Result<void> Session::State::make_commands() {
-    const auto& vk = owned->vk();
-    const VkCommandPoolCreateInfo pool_info{
-        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-        .queueFamilyIndex = owned->queue_family(),
-    };
-    auto out_of_memory = [](const char* what) {
-        return tl::unexpected(Error{ErrorCode::out_of_memory,
-                                    fmt::format("benchmark: no memory for a {}", what), nullptr});
-    };
-    if (vk.CreateCommandPool(owned->device(), &pool_info, owned->allocator(), &pool) !=
-        VK_SUCCESS) {
-        return out_of_memory("command pool");
-    }
-    const VkCommandBufferAllocateInfo info{
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-        .commandPool = pool,
-        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-        .commandBufferCount = 1,
-    };
-    if (vk.AllocateCommandBuffers(owned->device(), &info, &commands) != VK_SUCCESS) {
-        return out_of_memory("command buffer");
-    }
-    if (!caps.timestamps) return {};
-    auto made = owned->make_query_pool(2);
-    if (!made) return tl::unexpected(made.error());
-    stamps = *made;
-    return {};
-}
-
-Result<void> Session::State::record_uses(const Recorder& record, std::uint32_t uses) {
-    const auto& vk = owned->vk();
-    vk.ResetCommandPool(owned->device(), pool, 0);
-    const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    vk.BeginCommandBuffer(commands, &begin);
-    if (stamps != VK_NULL_HANDLE) {
-        vk.CmdResetQueryPool(commands, stamps, 0, 2);
-        vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, stamps, 0);
-    }
-    // The next use reads and writes where this one wrote; indirect arguments among it.
-    const VkMemoryBarrier after_use{
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-    };
-    for (std::uint32_t use = 0; use < uses; ++use) {
-        record(commands);
-        vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                              VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after_use, 0, nullptr, 0,
-                              nullptr);
-    }
-    if (stamps != VK_NULL_HANDLE) {
-        vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, stamps, 1);
-    }
-    if (vk.EndCommandBuffer(commands) != VK_SUCCESS) {
-        return tl::unexpected(
-            Error{ErrorCode::out_of_memory, "benchmark: no memory for the commands", nullptr});
-    }
-    return {};
-}
-
-Result<double> Session::State::submit() {
-    const auto start = std::chrono::steady_clock::now();
-    if (const auto done = owned->submit(commands); !done) return tl::unexpected(done.error());
-    const std::chrono::duration<double, std::nano> waited =
-        std::chrono::steady_clock::now() - start;
-    if (stamps == VK_NULL_HANDLE) return waited.count();
-    const auto times = owned->read_timestamps(stamps, 2);
-    if (!times) return tl::unexpected(times.error());
-    return (*times)[1] - (*times)[0];
-}
-
-Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Session::Session(Session&&) noexcept = default;
-Session::~Session() = default;
+Session::Session(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
 
 Result<Session> Session::create(const GpuOptions& options) {
-    OwnedDeviceOptions owned_options;
-    owned_options.device = options.device;
-    if (owned_options.device.empty()) {
-        if (const char* chosen = std::getenv("LANEWISE_DEVICE")) owned_options.device = chosen;
-    }
-    auto owned = OwnedDevice::create(owned_options);
-    if (!owned) return tl::unexpected(owned.error());
-    auto device = vulkan::Device::adopt((*owned)->adoption());
-    if (!device) return tl::unexpected(device.error());
-    auto caps = device->probe((*owned)->queue());
-    if (!caps) return tl::unexpected(caps.error());
-    auto state = std::make_unique<State>(std::move(*owned), std::move(*device));
-    state->caps = std::move(*caps);
-    if (const auto made = state->make_commands(); !made) return tl::unexpected(made.error());
-    return Session(std::move(state));
+    auto backend = make_backend(options);
+    if (!backend) return tl::unexpected(backend.error());
+    return Session(std::move(*backend));
 }
-
-const OwnedDevice& Session::owned() const { return *state_->owned; }
-const vulkan::Device& Session::device() const { return state_->device; }
-const Caps& Session::caps() const { return state_->caps; }
 
 Machine Session::machine() const {
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    return {state_->owned->listing().name, type_name(state_->owned->listing().type),
-            fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)), state_->caps};
+    return {backend_->name(), backend_->type(),
+            fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)), caps()};
 }
 
-Result<Timing> Session::time(const Recorder& record, std::uint64_t count) {
-    State& state = *state_;
+Result<Timing> Session::time(const Use& use, std::uint64_t count) {
     Timing timing;
-    timing.uses = uses_of(count, state.caps.cpu_device);
+    timing.uses = uses_of(count, caps().cpu_device);
     timing.submits = kSubmits;
-    timing.host_clock = state.stamps == VK_NULL_HANDLE;
-    if (const auto done = state.record_uses(record, timing.uses); !done) {
+    timing.host_clock = !backend_->has_clock();
+    if (const auto done = backend_->load(use, timing.uses); !done) {
         return tl::unexpected(done.error());
     }
-    const auto warm_up = state.caps.cpu_device ? kWarmUpOfCpu : kWarmUpOfGpu;
+    const auto warm_up = caps().cpu_device ? kWarmUpOfCpu : kWarmUpOfGpu;
     const auto start = std::chrono::steady_clock::now();
     do {
         const auto submit_start = std::chrono::steady_clock::now();
-        if (const auto spent = state.submit(); !spent) return tl::unexpected(spent.error());
+        if (const auto spent = backend_->time(); !spent) return tl::unexpected(spent.error());
         const auto spent = std::chrono::steady_clock::now() - submit_start;
         if (spent > kLongSubmit && timing.uses > 1) {
             // A slow device: what surrounds the uses is nothing beside them.
             timing.uses = 1;
-            if (const auto done = state.record_uses(record, 1); !done) {
+            if (const auto done = backend_->load(use, 1); !done) {
                 return tl::unexpected(done.error());
             }
         }
@@ -196,7 +78,7 @@ Result<Timing> Session::time(const Recorder& record, std::uint64_t count) {
 
     std::vector<double> times;
     for (std::uint32_t i = 0; i < timing.submits; ++i) {
-        const auto spent = state.submit();
+        const auto spent = backend_->time();
         if (!spent) return tl::unexpected(spent.error());
         times.push_back(*spent / timing.uses);
     }
@@ -229,7 +111,7 @@ Result<void> measure_row(Session& session, Workload& workload, const Section& se
     row.bytes = row.count * section.item_bytes;
     row.plan = prepared->plan;
     if (const auto done = prepared->poison(); !done) return done;
-    if (const auto done = session.owned().run(prepared->record); !done) return done;
+    if (const auto done = session.backend().run(*prepared->use); !done) return done;
     std::string why;
     auto right = prepared->check(why);
     if (!right) return tl::unexpected(right.error());
@@ -238,7 +120,7 @@ Result<void> measure_row(Session& session, Workload& workload, const Section& se
         row.note = fmt::format("wrong at {}: {}", row.count, why);
         return {};
     }
-    auto timing = session.time(prepared->record, row.count);
+    auto timing = session.time(*prepared->use, row.count);
     if (!timing) return tl::unexpected(timing.error());
     // Timed uses must have been right ones, too.
     right = prepared->check(why);

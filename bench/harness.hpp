@@ -1,8 +1,6 @@
 // Runs benchmarks: verifies first, then times many uses between two timestamps on the device.
 #pragma once
 
-#include <vulkan/vulkan_core.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,11 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/backend.hpp"
 #include "bench/report.hpp"
 #include "lanewise/gpu.hpp"
 #include "lanewise/scan.hpp"
-#include "lanewise/vulkan.hpp"
-#include "src/vulkan/gpu_owned_device.hpp"
 
 namespace lanewise::bench {
 
@@ -24,24 +21,18 @@ namespace lanewise::bench {
 class Session {
 public:
     static Result<Session> create(const GpuOptions& options);
-    Session(Session&&) noexcept;
-    ~Session();
 
-    const vulkan::detail::OwnedDevice& owned() const;  // for buffers, transfers and submits
-    const vulkan::Device& device() const;
-    const Caps& caps() const;  // after the probe
+    Backend& backend() const { return *backend_; }
+    const Caps& caps() const { return backend_->caps(); }
     Machine machine() const;
 
-    using Recorder = std::function<void(VkCommandBuffer)>;
-    // Times what `record` writes, repeated with a barrier after each use, after a warm-up by time:
-    // many uses of up to 2^22 items, few of more. Precondition: a use leaves its buffers as the
-    // next expects them.
-    Result<Timing> time(const Recorder& record, std::uint64_t count);
+    // Times a use, repeated, after a warm-up by time: many times with up to 2^22 items, few with
+    // more. Precondition: a use leaves its memory as the next expects it.
+    Result<Timing> time(const Use& use, std::uint64_t count);
 
 private:
-    struct State;
-    explicit Session(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    explicit Session(std::unique_ptr<Backend> backend);
+    std::unique_ptr<Backend> backend_;
 };
 
 struct Request {
@@ -58,7 +49,7 @@ struct Request {
 // A primitive at one size and tier, ready to run.
 struct Case {
     Plan plan;
-    Session::Recorder record;
+    std::unique_ptr<Use> use;
     // Whether the output, as the last run left it, is right; if not, `why` says what was expected.
     std::function<Result<bool>(std::string& why)> check;
     // Makes sure that the next check sees what the next run writes.

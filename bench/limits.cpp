@@ -8,9 +8,6 @@
 
 namespace lanewise::bench {
 
-using vulkan::detail::MemoryKind;
-using vulkan::detail::OwnedBuffer;
-
 namespace {
 
 constexpr std::uint32_t kItemBytes = 4;
@@ -31,13 +28,13 @@ public:
         : session_(session), most_bytes_(most_bytes) {}
 
     Result<void> prepare() {
-        for (OwnedBuffer* buffer : {&input_, &output_}) {
-            auto made = session_.owned().make_buffer(most_bytes_, MemoryKind::device);
+        for (std::unique_ptr<Memory>* memory : {&input_, &output_}) {
+            auto made = session_.backend().make_memory(most_bytes_);
             if (!made) return tl::unexpected(made.error());
-            *buffer = std::move(*made);
+            *memory = std::move(*made);
         }
         data_ = hashed_data(Scalar::u32, most_bytes_ / kItemBytes);
-        return session_.owned().upload(input_, 0, data_);
+        return session_.backend().upload(*input_, data_);
     }
 
     Result<Timing> measure(const LimitKernel& kernel, std::uint64_t bytes) {
@@ -60,23 +57,18 @@ public:
 
 private:
     Result<Timing> measure(const Plan& plan, std::uint64_t count, bool copies) {
-        auto executable = session_.device().compile(plan);
-        if (!executable) return tl::unexpected(executable.error());
         const std::uint64_t bytes = count * kItemBytes;
-        auto binding = executable->bind(
-            {.input = input_.range(0, bytes), .output = output_.range(0, bytes)}, count);
-        if (!binding) return tl::unexpected(binding.error());
-        const auto record = [&](VkCommandBuffer commands) { binding->record(commands); };
+        auto use = session_.backend().prepare(
+            plan, {.input = {input_.get(), bytes}, .output = {output_.get(), bytes}}, count);
+        if (!use) return tl::unexpected(use.error());
         if (copies) {
-            const auto zeroed = session_.owned().run([&](VkCommandBuffer commands) {
-                session_.owned().vk().CmdFillBuffer(commands, output_.get(), 0, bytes, 0);
-            });
+            const auto zeroed = session_.backend().fill(*output_, 0);
             if (!zeroed) return tl::unexpected(zeroed.error());
         }
-        auto timing = session_.time(record, count);
+        auto timing = session_.time(**use, count);
         if (!timing || !copies) return timing;
         std::vector<std::byte> copied(static_cast<std::size_t>(bytes));
-        if (const auto done = session_.owned().download(output_, 0, copied); !done) {
+        if (const auto done = session_.backend().download(*output_, copied); !done) {
             return tl::unexpected(done.error());
         }
         if (!std::equal(copied.begin(), copied.end(), data_.begin())) {
@@ -88,7 +80,7 @@ private:
 
     Session& session_;
     std::uint64_t most_bytes_;
-    OwnedBuffer input_, output_;
+    std::unique_ptr<Memory> input_, output_;
     std::vector<std::byte> data_;
 };
 

@@ -245,13 +245,19 @@ std::string count_to_text(std::uint64_t count) {
 std::string machine_to_text(const Machine& machine) {
     const SubgroupCaps& subgroup = machine.caps.subgroup;
     std::string sizes = fmt::format("subgroups of {}", subgroup.size);
-    if (subgroup.min_size != subgroup.max_size) {
+    if (subgroup.size == 0) {
+        sizes = fmt::format("subgroups of {} to {}", subgroup.min_size, subgroup.max_size);
+    } else if (subgroup.min_size != subgroup.max_size) {
         sizes += fmt::format(" ({} to {})", subgroup.min_size, subgroup.max_size);
     }
     if (subgroup.operations == 0) sizes = "no usable subgroups";
-    return fmt::format("{} ({}), {}, Vulkan {}.{}, {}, {}\n", machine.device, machine.type,
-                       machine.caps.driver, machine.caps.api_version_major,
-                       machine.caps.api_version_minor, sizes, machine.date);
+    std::string api = "WebGPU";
+    if (machine.caps.api != Api::webgpu) {
+        api = fmt::format("Vulkan {}.{}", machine.caps.api_version_major,
+                          machine.caps.api_version_minor);
+    }
+    return fmt::format("{} ({}), {}, {}, {}, {}\n", machine.device, machine.type,
+                       machine.caps.driver, api, sizes, machine.date);
 }
 
 std::string to_table(const Report& report) {

@@ -10,9 +10,6 @@
 
 namespace lanewise::bench {
 
-using vulkan::detail::MemoryKind;
-using vulkan::detail::OwnedBuffer;
-
 namespace {
 
 // As bench/textbook_sum.comp has them.
@@ -52,13 +49,13 @@ public:
     Result<void> prepare() {
         values_ = small_integers(count_);
         const std::uint64_t groups = (count_ + kWorkgroupSize - 1) / kWorkgroupSize;
-        for (const auto& [buffer, bytes] : {std::pair{&input_, count_ * sizeof(float)},
+        for (const auto& [memory, bytes] : {std::pair{&input_, count_ * sizeof(float)},
                                             std::pair{&partials_, groups * sizeof(float)}}) {
-            auto made = session_.owned().make_buffer(bytes, MemoryKind::device);
+            auto made = session_.backend().make_memory(bytes);
             if (!made) return tl::unexpected(made.error());
-            *buffer = std::move(*made);
+            *memory = std::move(*made);
         }
-        return session_.owned().upload(input_, 0, std::as_bytes(std::span(values_)));
+        return session_.backend().upload(*input_, std::as_bytes(std::span(values_)));
     }
 
     Result<TextbookRow> measure(Form form, std::uint32_t items) {
@@ -86,25 +83,20 @@ public:
             return row;
         }
 
-        auto executable = session_.device().compile(plan);
-        if (!executable) return tl::unexpected(executable.error());
-        auto binding = executable->bind(
-            {.input = input_.range(), .output = partials_.range(0, groups * sizeof(float))},
-            count_);
-        if (!binding) return tl::unexpected(binding.error());
-        const auto poisoned = session_.owned().run([&](VkCommandBuffer commands) {
-            session_.owned().vk().CmdFillBuffer(commands, partials_.get(), 0, VK_WHOLE_SIZE,
-                                                0xdeadbeef);
-        });
+        auto use = session_.backend().prepare(plan,
+                                              {.input = {input_.get(), input_->bytes()},
+                                               .output = {partials_.get(), groups * sizeof(float)}},
+                                              count_);
+        if (!use) return tl::unexpected(use.error());
+        const auto poisoned = session_.backend().fill(*partials_, 0xdeadbeef);
         if (!poisoned) return tl::unexpected(poisoned.error());
-        const auto record = [&](VkCommandBuffer commands) { binding->record(commands); };
-        if (const auto done = session_.owned().run(record); !done) {
+        if (const auto done = session_.backend().run(**use); !done) {
             return tl::unexpected(done.error());
         }
         if (auto right = check(row, kernel.tile_items); !right || row.wrong) {
             return right ? Result<TextbookRow>(row) : tl::unexpected(right.error());
         }
-        auto timing = session_.time(record, count_);
+        auto timing = session_.time(**use, count_);
         if (!timing) return tl::unexpected(timing.error());
         if (auto right = check(row, kernel.tile_items); !right) {
             return tl::unexpected(right.error());
@@ -119,7 +111,7 @@ private:
         const std::uint64_t groups = (count_ + tile_items - 1) / tile_items;
         std::vector<float> partials(static_cast<std::size_t>(groups));
         const auto done =
-            session_.owned().download(partials_, 0, std::as_writable_bytes(std::span(partials)));
+            session_.backend().download(*partials_, std::as_writable_bytes(std::span(partials)));
         if (!done) return done;
         for (std::uint64_t group = 0; group < groups; ++group) {
             const std::uint64_t end = std::min(count_, (group + 1) * tile_items);
@@ -137,7 +129,7 @@ private:
     Session& session_;
     std::uint64_t count_;
     std::vector<float> values_;
-    OwnedBuffer input_, partials_;
+    std::unique_ptr<Memory> input_, partials_;
 };
 
 }  // namespace

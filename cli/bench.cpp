@@ -155,6 +155,10 @@ Status run_bench(const BenchOptions& options) {
         peer = std::move(*parsed);
     }
 
+    if (options.textbook && options.api == "webgpu") {
+        return fail(Status::usage,
+                    "--textbook has kernels for Vulkan alone: leave out --api webgpu");
+    }
     auto session = bench::Session::create(options.gpu());
     if (!session) return fail(session.error());
     bench::Request request;
@@ -242,7 +246,7 @@ void add_bench(CLI::App& app, Action& action) {
     verb->add_option("--report", options->report_folder,
                      "folder that gets the table and the JSON, named by device and date");
     options->tier = "all";
-    add_api_option(*verb, *options, true);
+    add_api_option(*verb, *options, ApiChoice::measures);
     add_device_option(*verb, *options);
     add_tier_option(*verb, *options, true);
     add_quiet_option(*verb, *options);

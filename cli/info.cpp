@@ -76,6 +76,21 @@ std::string bytes_text(std::uint64_t bytes) {
     return fmt::format("{} {}", bytes, kUnits[unit]);
 }
 
+const char* api_text(Api api) {
+    switch (api) {
+        case Api::vulkan: return "Vulkan";
+        case Api::webgpu: return "WebGPU";
+        default: return to_text(api);
+    }
+}
+
+// Of Vulkan's, after the driver; WebGPU has none.
+std::string version_text(const Caps& caps) {
+    if (caps.api == Api::webgpu) return {};
+    return fmt::format("; {} {}.{}", caps.api == Api::simulator ? "as Vulkan" : "Vulkan",
+                       caps.api_version_major, caps.api_version_minor);
+}
+
 void print_subgroups(const SubgroupCaps& subgroup) {
     if (subgroup.operations == 0 && subgroup.size == 0) {
         print("  subgroups      none\n");
@@ -83,7 +98,8 @@ void print_subgroups(const SubgroupCaps& subgroup) {
     }
     print(fmt::format(
         "  subgroup size  {} reported, {} to {} possible; the shader's built-in {}\n",
-        subgroup.size, subgroup.min_size, subgroup.max_size,
+        subgroup.size == 0 ? "none" : std::to_string(subgroup.size), subgroup.min_size,
+        subgroup.max_size,
         subgroup.size_is_true ? "is the true one" : "repeats the reported one, true or not"));
     print(fmt::format("  required size  {}\n",
                       subgroup.required_size_stages == 0
@@ -100,10 +116,8 @@ void print_subgroups(const SubgroupCaps& subgroup) {
 
 void print_device(const GpuInfo& info, const Caps& caps) {
     const Limits& limits = caps.limits;
-    print(fmt::format("{}  {} ({})\n", info.index, info.name, info.type));
-    print(fmt::format("  driver         {}; {} {}.{}\n", caps.driver,
-                      caps.api == Api::simulator ? "as Vulkan" : "Vulkan", caps.api_version_major,
-                      caps.api_version_minor));
+    print(fmt::format("{}  {} ({}, {})\n", info.index, info.name, info.type, api_text(info.api)));
+    print(fmt::format("  driver         {}{}\n", info.driver, version_text(caps)));
     print_subgroups(caps.subgroup);
     print(fmt::format("  self-test      {}{}{}\n", to_text(caps.probe),
                       caps.probe_report.empty() ? "" : ": ", caps.probe_report));
@@ -148,11 +162,9 @@ void print_device(const GpuInfo& info, const Caps& caps) {
 }
 
 Json device_json(const GpuInfo& info, const Caps& caps) {
-    Json json{{"index", info.index},
-              {"name", info.name},
-              {"type", info.type},
-              {"driver", info.driver},
-              {"caps", Json::parse(caps_to_json(caps))}};
+    Json json{{"api", to_text(info.api)}, {"index", info.index},
+              {"name", info.name},        {"type", info.type},
+              {"driver", info.driver},    {"caps", Json::parse(caps_to_json(caps))}};
     json["primitives"] = Json::object();
     for (const PrimitiveAnswer& answer : ask_planners(caps)) {
         Json primitive;
@@ -182,41 +194,82 @@ Status print_caps(const InfoOptions& options) {
     return Status::good;
 }
 
+// What is shown, and what is not.
+struct Shown {
+    Json devices = Json::array();
+    Json missing = Json::object();  // why an API has nothing to show, by its name
+    Status status = Status::good;
+};
+
+// One device; a failure is told, but the other devices are still worth showing.
+void show_device(const InfoOptions& options, const GpuOptions& wanted, Shown& shown) {
+    const auto gpu = Gpu::create(wanted);
+    if (!gpu) {
+        shown.status = fail(options.device.empty() ? Status::failed : status_of(gpu.error().code),
+                            fmt::format("device {}: {}", wanted.device, gpu.error().message));
+    } else if (options.json) {
+        shown.devices.push_back(device_json(gpu->info(), gpu->caps()));
+    } else {
+        print_device(gpu->info(), gpu->caps());
+    }
+}
+
+Status show_vulkan(const InfoOptions& options, Shown& shown) {
+    const auto infos = Gpu::list();
+    if (!infos) return fail(infos.error());
+    if (infos->empty()) {
+        shown.missing["vulkan"] =
+            "no Vulkan device here; install a driver, for instance Mesa's CPU driver "
+            "(mesa-vulkan-drivers)";
+    }
+    for (const GpuInfo& info : *infos) {
+        GpuOptions wanted;
+        wanted.device = std::to_string(info.index);
+        show_device(options, wanted, shown);
+    }
+    return Status::good;
+}
+
+void show_webgpu(const InfoOptions& options, Shown& shown) {
+    GpuOptions wanted;
+    wanted.api = Api::webgpu;
+    const auto gpu = Gpu::create(wanted);
+    if (!gpu) {
+        shown.missing["webgpu"] = gpu.error().message;
+    } else if (options.json) {
+        shown.devices.push_back(device_json(gpu->info(), gpu->caps()));
+    } else {
+        print_device(gpu->info(), gpu->caps());
+    }
+}
+
 Status run_info(const InfoOptions& options) {
     if (options.caps_json) return print_caps(options);
-    std::vector<std::string> wanted;
-    if (!options.device.empty() || options.api != "vulkan") {
-        wanted.push_back(options.device);
+    Shown shown;
+    const bool all = options.api == "all";
+    if (!options.device.empty() || options.api == "simulator") {
+        show_device(options, options.gpu(), shown);
     } else {
-        const auto infos = Gpu::list();
-        if (!infos) return fail(infos.error());
-        for (const GpuInfo& info : *infos) wanted.push_back(std::to_string(info.index));
-        if (infos->empty()) {
-            return fail(Status::failed,
-                        "no Vulkan device here; install a driver, for instance Mesa's CPU driver "
-                        "(mesa-vulkan-drivers)");
+        if (all || options.api == "vulkan") {
+            if (const Status status = show_vulkan(options, shown); status != Status::good)
+                return status;
+        }
+        if (all || options.api == "webgpu") show_webgpu(options, shown);
+        if (shown.missing.size() == (all ? 2u : 1u)) {
+            std::vector<std::string> reasons;
+            for (const Json& why : shown.missing) reasons.push_back(why.get<std::string>());
+            return fail(Status::failed, fmt::format("{}", fmt::join(reasons, "; ")));
         }
     }
-    Json devices = Json::array();
-    Status status = Status::good;
-    for (const std::string& device : wanted) {
-        GpuOptions gpu_options = options.gpu();
-        gpu_options.device = device;
-        const auto gpu = Gpu::create(gpu_options);
-        if (!gpu) {
-            // The other devices are still worth showing.
-            status = fail(options.device.empty() ? Status::failed : status_of(gpu.error().code),
-                          fmt::format("device {}: {}", device, gpu.error().message));
-            continue;
-        }
-        if (options.json) {
-            devices.push_back(device_json(gpu->info(), gpu->caps()));
-        } else {
-            print_device(gpu->info(), gpu->caps());
-        }
+    if (options.json) {
+        Json json{{"devices", std::move(shown.devices)}};
+        if (!shown.missing.empty()) json["missing"] = std::move(shown.missing);
+        print_json(json);
+    } else {
+        for (const auto& [api, why] : shown.missing.items())
+            print(fmt::format("-  none of {}: {}\n", api, why.get<std::string>()));
     }
-    if (options.json) print_json(Json{{"devices", std::move(devices)}});
-    return status;
+    return shown.status;
 }
 
 }  // namespace
@@ -228,7 +281,7 @@ void add_info(CLI::App& app, Action& action) {
     CLI::Option* caps =
         verb->add_flag("--caps-json", options->caps_json,
                        "print one device's capabilities, for `lanewise plan --caps`");
-    add_api_option(*verb, *options);
+    add_api_option(*verb, *options, ApiChoice::lists);
     add_device_option(*verb, *options);
     add_json_option(*verb, *options);
     verb->get_option("--json")->excludes(caps);

@@ -20,6 +20,12 @@ constexpr bool kHasSimulator = true;
 constexpr bool kHasSimulator = false;
 #endif
 
+#ifdef LANEWISE_HAS_WEBGPU
+constexpr bool kHasWebgpu = true;
+#else
+constexpr bool kHasWebgpu = false;
+#endif
+
 template <class T>
 T load(std::span<const std::byte> bytes) {
     T value;
@@ -137,13 +143,20 @@ std::optional<Tier> CommonOptions::forced_tier() const {
 GpuOptions CommonOptions::gpu() const {
     GpuOptions options;
     options.device = device;
+    if (api == "webgpu") options.api = Api::webgpu;
     if (api == "simulator") options.machine = simulator::Machine{.subgroup_size = subgroup_size};
     return options;
 }
 
-void add_api_option(CLI::App& verb, CommonOptions& options, bool measures) {
+void add_api_option(CLI::App& verb, CommonOptions& options, ApiChoice choice) {
+    const bool measures = choice == ApiChoice::measures;
     std::vector<std::string> words{"vulkan"};
+    if (kHasWebgpu) words.emplace_back("webgpu");
     if (kHasSimulator && !measures) words.emplace_back("simulator");
+    if (choice == ApiChoice::lists) {
+        words.insert(words.begin(), "all");
+        options.api = "all";
+    }
     CLI::Option* api =
         verb.add_option("--api", options.api, "the API to run on: " + words_text(words))
             ->capture_default_str()
@@ -158,7 +171,7 @@ void add_api_option(CLI::App& verb, CommonOptions& options, bool measures) {
                                        words_text(words));
                 },
                 "", ""));
-    if (words.size() == 1) return;
+    if (!kHasSimulator || measures) return;
     verb.add_option("--subgroup-size", options.subgroup_size,
                     "of the simulated machine: 4, 8 ... 128")
         ->capture_default_str()

@@ -54,7 +54,7 @@ private:
 };
 
 struct CommonOptions {
-    std::string api = "vulkan";
+    std::string api = "vulkan";  // of `info`, "all"
     std::string device;
     std::uint32_t subgroup_size = 32;  // of the simulated machine
     std::string tier = "auto";
@@ -65,8 +65,13 @@ struct CommonOptions {
     GpuOptions gpu() const;
 };
 
-// With --subgroup-size for the simulator, which is no choice for a verb that measures.
-void add_api_option(CLI::App& verb, CommonOptions& options, bool measures = false);
+// What --api takes beside vulkan and webgpu.
+enum class ApiChoice : std::uint8_t {
+    runs,      // the simulator, with --subgroup-size
+    measures,  // nothing: the simulator has no speed
+    lists,     // the simulator, and `all`, the default: what has devices
+};
+void add_api_option(CLI::App& verb, CommonOptions& options, ApiChoice choice = ApiChoice::runs);
 void add_device_option(CLI::App& verb, CommonOptions& options);
 // Takes LANEWISE_TIER where the option is not given.
 void add_tier_option(CLI::App& verb, CommonOptions& options, bool with_all = false);

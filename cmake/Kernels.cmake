@@ -62,7 +62,7 @@ endfunction()
 function(lanewise_embed_wgsl target)
     set(tool ${PROJECT_SOURCE_DIR}/tools/kernels.py)
     set(out ${PROJECT_BINARY_DIR}/kernels)
-    lanewise_glob(files kernels/*/*.wgsl primitives/*/*.wgsl)
+    lanewise_glob(files kernels/*/*.wgsl primitives/*/*.wgsl bench/*.wgsl)
     add_custom_command(
         OUTPUT ${out}/wgsl_sources.inc
         COMMAND ${Python3_EXECUTABLE} ${tool} wgsl --include ${PROJECT_SOURCE_DIR}/kernels --out ${out} ${ARGN}

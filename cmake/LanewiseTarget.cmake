@@ -28,11 +28,17 @@ function(lanewise_target_defaults target)
         $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
         $<$<BOOL:${LANEWISE_WERROR}>:-Werror>)
     target_compile_definitions(${target} PRIVATE $<$<BOOL:${LANEWISE_ASSERTIONS}>:_GLIBCXX_ASSERTIONS>)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE AND UNIX AND NOT APPLE)
+        # Where implementations of WebGPU lie. Sanitizers open libraries in the program's place, for
+        # which only the older tag of a search path counts.
+        set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN")
+        target_link_options(${target} PRIVATE $<$<BOOL:${LANEWISE_SANITIZE}>:-Wl,--disable-new-dtags>)
+    endif()
     if(LANEWISE_SANITIZE)
         target_compile_options(${target} PRIVATE
             -fsanitize=${LANEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PRIVATE -fsanitize=${LANEWISE_SANITIZE})
-        get_target_property(type ${target} TYPE)
         if(type STREQUAL EXECUTABLE)
             target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/keep_drivers_loaded.cpp)
             target_link_options(${target} PRIVATE -Wl,--export-dynamic-symbol=dlclose)

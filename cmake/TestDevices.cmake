@@ -29,6 +29,21 @@ set(lanewise_device_lavapipe32lie ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=1024)
 set(lanewise_device_lavapipe64lie ${lavapipe_icd} LP_NATIVE_VECTOR_WIDTH=2048)
 set(lanewise_device_swiftshader4 ${swiftshader_icd})
 
+# WebGPU: the implementation, the driver below it, and what is lesser about the device
+# (tests/support/webgpu_test.hpp). Dawn does not take lavapipe of Mesa 22.3. The short list has each
+# implementation, and each tier.
+set(LANEWISE_WEBGPU_LIBRARY_DIR ${PROJECT_SOURCE_DIR}/build/webgpu/lib CACHE PATH
+    "Folder of libwgpu_native.so and libwebgpu_dawn.so, for tests")
+set(lanewise_library_wgpu ${LANEWISE_WEBGPU_LIBRARY_DIR}/libwgpu_native.so)
+set(lanewise_library_dawn ${LANEWISE_WEBGPU_LIBRARY_DIR}/libwebgpu_dawn.so)
+set(LANEWISE_WEBGPU_DEVICES wgpu_lavapipe8 dawn_swiftshader4 dawn_swiftshader4_barrier)
+set(LANEWISE_WEBGPU_DEVICES_ALL ${LANEWISE_WEBGPU_DEVICES} wgpu_lavapipe4 wgpu_lavapipe16
+    wgpu_lavapipe8_barrier wgpu_swiftshader4 dawn_swiftshader4_least)
+if(NOT TARGET lanewise_webgpu)
+    set(LANEWISE_WEBGPU_DEVICES "")
+    set(LANEWISE_WEBGPU_DEVICES_ALL "")
+endif()
+
 set(LANEWISE_HONEST_DEVICES lavapipe4 lavapipe8 lavapipe16 swiftshader4)
 set(LANEWISE_LYING_DEVICES lavapipe32lie lavapipe64lie)
 
@@ -90,7 +105,13 @@ function(lanewise_add_gpu_test name)
                 ENVIRONMENT LANEWISE_TEST_DEVICE=${device} ${arg_ENVIRONMENT})
             continue()
         endif()
-        set(settings ${lanewise_device_${device}})
+        set(driver ${device})
+        set(library_setting)
+        if(device MATCHES "^(wgpu|dawn)_([a-z0-9]+)")
+            set(driver ${CMAKE_MATCH_2})
+            set(library_setting LANEWISE_TEST_WEBGPU_LIBRARY=${lanewise_library_${CMAKE_MATCH_1}})
+        endif()
+        set(settings ${lanewise_device_${driver}})
         list(POP_FRONT settings icd)
         set(shader_cache ${PROJECT_BINARY_DIR}/shader_cache/${device})
         file(MAKE_DIRECTORY ${shader_cache})  # Mesa makes the last folder of a path only
@@ -104,6 +125,6 @@ function(lanewise_add_gpu_test name)
                 # A cache for each device: no vector width may meet the code of another.
                 MESA_SHADER_CACHE_DIR=${shader_cache}
                 LANEWISE_TEST_DEVICE=${device}
-                ${settings} ${arg_ENVIRONMENT})
+                ${library_setting} ${settings} ${arg_ENVIRONMENT})
     endforeach()
 endfunction()

@@ -52,7 +52,8 @@ struct Stage {
 struct SubgroupCaps {
     std::uint32_t operations = 0;  // SubgroupOperation bits; 0: no subgroups
     std::uint32_t stages = 0;      // Stage bits in which they may be used
-    std::uint32_t size = 0;        // size that the API reports (not a promise before size control)
+    // Size that the API reports (not a promise before size control); 0: none, where it has several.
+    std::uint32_t size = 0;
     std::uint32_t min_size = 0;  // smallest and largest size that a pipeline may get; powers of two
     std::uint32_t max_size = 0;
     // The shader's built-in subgroup size is the true one: SPIR-V 1.6, or the varying-size flag of

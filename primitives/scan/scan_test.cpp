@@ -186,7 +186,8 @@ bool has_small_subgroups() {
 // One row of how many is taken. A driver takes half a second to compile what a simulated device
 // runs in a twentieth.
 std::size_t share_of_rows() {
-    if (test_all()) return 1;
+    // Nobody caches what implementations of WebGPU compile.
+    if (test_all()) return TestDevice::shared().is_webgpu() ? 8 : 1;
     if (!TestDevice::shared().is_simulated()) return 6;
     // Rows differ in the kernels that they run, hardly in the host code.
     if (is_sanitized()) return 4;
@@ -861,7 +862,7 @@ TEST_F(ScanTest, IntegersAreTheSameEverywhere) {
         results.insert(*result);
     });
     EXPECT_EQ(results.size(), 1u);
-    EXPECT_GE(runs, 2u);
+    EXPECT_GE(runs, subgroup_tier() == Tier::barrier ? 1u : 2u);
 }
 
 // A2: every size from one tile to two, where a tail of every length follows a full tile.
@@ -935,7 +936,7 @@ TEST_F(ScanTest, OneMoreThan65535Tiles) {
         for (const ScanStrategy strategy :
              {ScanStrategy::reduce_then_scan, ScanStrategy::look_back}) {
             // One of them all in the default run: it takes a second or more.
-            if (!test_all() && (tier != Tier::portable || strategy != ScanStrategy::look_back))
+            if (!test_all() && (tier != subgroup_tier() || strategy != ScanStrategy::look_back))
                 continue;
             if (!lacking(device().caps(), tier).empty()) continue;
             SCOPED_TRACE(fmt::format("{} {}", to_text(tier), to_text(strategy)));
@@ -968,8 +969,8 @@ TEST_F(ScanTest, OutputsAboveTheLargestBinding) {
     }
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->addressing, Addressing::device_address);
-    claim(Tier::portable);
-    desc.tier = Tier::portable;
+    claim(subgroup_tier());
+    desc.tier = subgroup_tier();
     ScanRunner runner(device(), desc, caps);
     ASSERT_TRUE(runner);
     runner.expect_right(make_scan_elements(desc, count, 30).bytes());
@@ -1175,14 +1176,13 @@ TEST_F(ScanTest, OverlapsAreRefused) {
         EXPECT_TRUE(both);
         if (!both) return false;
         const auto refused = [&](const TestRange& input, const TestRange& output,
-                                 const TestRange& scratch) {
+                                 const TestRange& scratch, const char* word = "overlap") {
             const auto use = (*executable)
                                  ->bind({.input = input, .output = output, .scratch = scratch},
                                         std::uint64_t{count});
             if (use) return false;
             EXPECT_EQ(use.error().code, ErrorCode::bad_argument) << use.error().message;
-            EXPECT_NE(use.error().message.find("overlap"), std::string::npos)
-                << use.error().message;
+            EXPECT_NE(use.error().message.find(word), std::string::npos) << use.error().message;
             return true;
         };
         const std::size_t input_bytes = buffers.input.bytes, output_bytes = buffers.output.bytes;
@@ -1200,7 +1200,10 @@ TEST_F(ScanTest, OverlapsAreRefused) {
         }
         // Ranges that touch do not overlap.
         const std::size_t behind = (input_bytes + 255) / 256 * 256;
-        EXPECT_FALSE(refused(at(0, input_bytes), at(behind, output_bytes), buffers.scratch));
+        // WebGPU does not let a pass both read and write a buffer, whatever its ranges are.
+        EXPECT_EQ(
+            refused(at(0, input_bytes), at(behind, output_bytes), buffers.scratch, "one buffer"),
+            device().is_webgpu());
         const std::size_t larger = std::max(input_bytes, output_bytes);
         const bool allowed = !refused(at(0, larger), at(0, larger), buffers.scratch);
         EXPECT_EQ(allowed, plan->in_place);
@@ -1232,7 +1235,7 @@ TEST_F(ScanTest, OffsetsThatAreNotAligned) {
             const Elements data = make_scan_elements(desc, count, 3);
             for (const Role moved : {Role::input, Role::output, Role::scratch}) {
                 if (plan->argument(moved) == nullptr) continue;
-                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u}) {
+                for (const std::size_t offset : {1u, 2u, 4u, 8u, 16u, 64u, 252u, 256u}) {
                     SCOPED_TRACE(fmt::format("{} {} at +{}", to_text(plan->addressing),
                                              to_text(moved), offset));
                     const auto bytes_of_role = [&](Role role) {
@@ -1625,7 +1628,7 @@ TEST_F(ScanTest, DefaultPolicies) {
 }
 
 TEST_F(ScanTest, SecondaryCommandBuffers) {
-    if (device().is_simulated()) GTEST_SKIP() << "the simulator has no command buffers";
+    if (!device().is_vulkan()) GTEST_SKIP() << "only Vulkan has such command buffers";
     for_each_tier_and_strategy([&](Tier tier, ScanStrategy strategy) {
         const ScanDesc desc = standard(tier, strategy);
         ScanRunner runner(device(), desc);
@@ -1642,6 +1645,7 @@ class GpuAssistedScan : public DeviceTest {};
 
 TEST_F(GpuAssistedScan, NoAccessIsOutOfBounds) {
     if (device().is_simulated()) GTEST_SKIP() << "the simulator sees them in every test";
+    if (!device().is_vulkan()) GTEST_SKIP() << "Vulkan's validation";
     if (is_sanitized() && !test_all()) GTEST_SKIP() << "about kernels: the other build runs it";
     RigScope assisted(Rig::assisted());
     ASSERT_TRUE(assisted);

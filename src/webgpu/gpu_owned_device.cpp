@@ -125,8 +125,9 @@ struct Listener {
 
 class Listeners {
 public:
+    // Never destroyed: a device that lives in a static variable may be the last to go.
     static Listeners& all() {
-        static Listeners listeners;
+        static Listeners& listeners = *new Listeners;
         return listeners;
     }
 

@@ -41,6 +41,6 @@ expect_good
 check "scan" holds "$out" "scan: "
 run bench reduce --api simulator
 expect_refused simulator
-run reduce "$work/a.npy" --api webgpu
-expect_refused webgpu vulkan simulator
+run reduce "$work/a.npy" --api metal
+expect_refused metal vulkan simulator
 finish

@@ -24,15 +24,30 @@
 #include "tests/support/conformance.hpp"
 #include "tests/support/custom_cases.hpp"
 #include "tests/support/plan_runner.hpp"
+#include "tests/support/reduce_runner.hpp"
 #include "tests/support/test_device.hpp"
 
 namespace lanewise::test {
 namespace {
 
-using custom_cases::all;
+// In the language that the device's host takes.
+const std::vector<CustomCase>& all() {
+    static const std::vector<CustomCase> cases = [] {
+        std::vector<CustomCase> made = custom_cases::all();
+        if (TestDevice::shared().is_webgpu())
+            for (CustomCase& one : made) one = one.in_wgsl();
+        return made;
+    }();
+    return cases;
+}
 
 constexpr ReduceStrategy kReduceStrategies[] = {
     ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup, ReduceStrategy::two_pass};
+// Another one of the device's with each turn.
+ReduceStrategy reduce_strategy(std::size_t turn) {
+    const auto all = reduce_strategies(TestDevice::shared().caps());
+    return all[turn % all.size()];
+}
 constexpr ScanStrategy kScanStrategies[] = {ScanStrategy::one_workgroup,
                                             ScanStrategy::reduce_then_scan, ScanStrategy::look_back,
                                             ScanStrategy::reduce_ahead};
@@ -77,8 +92,11 @@ CustomOperator with(const CustomCase& custom, Extra extra) {
 
 // `contents` holds the items, then as many hostile ones as the binding has room for.
 Bytes with_hostile_tail(const CustomCase& custom, Bytes items, std::size_t bound) {
-    while (items.size() + custom.hostile.size() <= bound)
-        items.insert(items.end(), custom.hostile.begin(), custom.hostile.end());
+    while (items.size() < bound) {
+        const std::size_t room = std::min(custom.hostile.size(), bound - items.size());
+        items.insert(items.end(), custom.hostile.begin(),
+                     custom.hostile.begin() + static_cast<std::ptrdiff_t>(room));
+    }
     return items;
 }
 
@@ -277,10 +295,11 @@ bool possible(const Caps& caps, const Row& row) {
 }
 
 const std::vector<std::size_t> kReduceSizes = {
-    all().size(), std::size(kTiers), std::size(kReduceStrategies), 2, 2, std::size(kPolicies)};
+    custom_cases::all().size(), std::size(kTiers), std::size(kReduceStrategies), 2, 2,
+    std::size(kPolicies)};
 const std::vector<std::size_t> kScanSizes = {
-    all().size(),         std::size(kTiers), std::size(kScanStrategies), 2, 3,
-    std::size(kPolicies), std::size(kKinds), std::size(kDirections)};
+    custom_cases::all().size(), std::size(kTiers), std::size(kScanStrategies), 2, 3,
+    std::size(kPolicies),       std::size(kKinds), std::size(kDirections)};
 
 Row reduce_row(const Choice& choice) {
     return {.custom = choice[0],
@@ -311,7 +330,8 @@ std::size_t device_number() {
 
 // One row of how many is taken: every row has kernels of its own, which take most of the time.
 std::size_t share_of_rows() {
-    if (test_all()) return 1;
+    // Nobody caches what implementations of WebGPU compile.
+    if (test_all()) return TestDevice::shared().is_webgpu() ? 8 : 1;
     if (is_sanitized()) return 24;
     if (!TestDevice::shared().is_simulated()) return 9;
     // Of all simulated devices those with small subgroups take longest.
@@ -466,7 +486,7 @@ TEST_F(CustomOperatorTest, DeviceHasItsStrategies) {
     for_each_tier([&](Tier tier) {
         for (const CustomCase& custom : all()) {
             if (!has_types(device().caps(), custom)) continue;
-            for (const ReduceStrategy strategy : kReduceStrategies) {
+            for (const ReduceStrategy strategy : reduce_strategies(device().caps())) {
                 const auto plan =
                     plan_reduce(device().caps(), reduce_desc(custom.op, tier, strategy, 5000));
                 EXPECT_TRUE(plan) << custom.name() << ' ' << to_text(strategy) << ": "
@@ -542,10 +562,9 @@ TEST_F(CustomOperatorTest, OrderHoldsAtEverySize) {
                 if (HasFailure()) return;
             }
         };
-        const ReduceStrategy reduce_strategy = kReduceStrategies[turn % 3];
         const std::size_t tile = workgroup() * 16;
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, reduce_strategy, 2 * tile + 1));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), 2 * tile + 1));
         check(reduce);
         for (const Direction direction : kDirections) {
             ScanDesc desc = scan_desc(custom.op, tier, kScanStrategies[turn++ % 4], 2 * tile + 1);
@@ -598,7 +617,7 @@ TEST_F(CustomOperatorTest, SeveralDispatchesKeepTheOrder) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const CustomCase& custom = case_of(turn % 2 == 0 ? "runs" : "farthest");
         const ReduceStrategy strategy =
-            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+            turn % 2 == 0 ? ReduceStrategy::two_pass : reduce_strategy(1);
         ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
         const auto first = plan_reduce(device().caps(), desc);
         ASSERT_TRUE(first) << first.error().message;
@@ -621,7 +640,7 @@ TEST_F(CustomOperatorTest, PartialsFillScratch) {
     const CustomCase& custom = case_of("matrix");
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const ReduceStrategy strategy =
-            turn % 2 == 0 ? ReduceStrategy::two_pass : ReduceStrategy::last_workgroup;
+            turn % 2 == 0 ? ReduceStrategy::two_pass : reduce_strategy(1);
         for (const std::uint32_t groups : {16u, 128u, 208u}) {
             ReduceDesc desc = reduce_desc(custom.op, tier, strategy, 100);
             desc.policy->workgroup_size = 128;
@@ -662,7 +681,7 @@ TEST_F(CustomOperatorTest, FloatSumsAreTheSameOnEveryRun) {
         };
         // Ones that say commutative: nothing else may put them in another order.
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, kReduceStrategies[turn % 3], count));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), count));
         check(reduce);
         ReduceDesc chosen{.custom = custom.op, .max_count = count, .tier = tier};
         CustomRunner reduce_as_chosen(device(), custom, chosen);
@@ -705,9 +724,8 @@ TEST_F(CustomOperatorTest, PlansForNoItems) {
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         const CustomCase& custom = case_of("three_words");
         for (const Extra extra : {Extra::none, Extra::nothing}) {
-            CustomRunner reduce(
-                device(), custom,
-                reduce_desc(with(custom, extra), tier, kReduceStrategies[turn++ % 3], 0));
+            CustomRunner reduce(device(), custom,
+                                reduce_desc(with(custom, extra), tier, reduce_strategy(turn++), 0));
             ASSERT_TRUE(reduce);
             reduce.expect_right(0, 0);
             reduce.expect_right(0, 0, {.count_in_buffer = true, .count_value = 12345});
@@ -727,7 +745,7 @@ TEST_F(CustomOperatorTest, NothingKeepsItsBits) {
     custom.op.nothing = raw(bits);
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
         CustomRunner reduce(device(), custom,
-                            reduce_desc(custom.op, tier, kReduceStrategies[turn % 3], 10));
+                            reduce_desc(custom.op, tier, reduce_strategy(turn), 10));
         EXPECT_EQ(reduce.run({}), raw(bits));
         ScanDesc desc = scan_desc(custom.op, tier, kScanStrategies[turn % 4], 10);
         desc.kind = ScanKind::exclusive;
@@ -772,6 +790,23 @@ TEST_F(CustomOperatorTest, NamesAndWordsOfTheHeader) {
         "result.value = value; result.index = output_index; result.x = group;\n"
         "result.returned = a.returned;\n"
         "return result;";
+    if (device().is_webgpu()) {
+        op.load =
+            "let f = f32(x.count & 7u); let u = u32(f); let i = -3;\n"
+            "let v2 = vec2f(f, 1.0); let v3 = vec3f(v2, 2.0); let v4 = vec4f(v3, 3.0);\n"
+            "let u2 = vec2u(u, 1u); let u3 = vec3u(u2, 2u); let u4 = vec4u(u3, 3u);\n"
+            "let i2 = vec2i(i, 1); let i3 = vec3i(i2, 2); let i4 = vec4i(i3, 3);\n"
+            "var e = Element(u4.x, u4.y, u4.z, u4.w, x.value, x.x, x.index, x.returned);\n"
+            "for (var lane = 0u; lane < 3u; lane++) { e.lane += lane; }\n"
+            "e.tile += u32(i4.x + i4.y + i4.z + i4.w) + u32(dot(v4, v4)) - index;\n"
+            "return Value(e.count, e.lane, e.tile, e.item, e.value, e.x, e.index, e.returned);";
+        op.store =
+            "var result = Result(a.count, a.lane, a.tile, a.item, 0u, 0u, 0u, 0u);\n"
+            "let value = a.value; let output_index = a.index; let group = a.x;\n"
+            "result.value = value; result.index = output_index; result.x = group;\n"
+            "result.returned = a.returned;\n"
+            "return result;";
+    }
     const auto custom = make_case<Names, Sum, Names>(
         op, {1, 1, 1, 1, 1, 1, 1, 1}, {}, {},
         [](std::uint32_t, std::uint64_t h, std::uint32_t) {
@@ -790,8 +825,7 @@ TEST_F(CustomOperatorTest, NamesAndWordsOfTheHeader) {
         },
         custom_cases::kSame);
     for_each_tier_in_turn([&](Tier tier, std::size_t turn) {
-        CustomRunner reduce(device(), custom,
-                            reduce_desc(op, tier, kReduceStrategies[turn % 3], 500));
+        CustomRunner reduce(device(), custom, reduce_desc(op, tier, reduce_strategy(turn), 500));
         ASSERT_TRUE(reduce);
         reduce.expect_right(500, 1);
         CustomRunner scan(device(), custom, scan_desc(op, tier, kScanStrategies[turn % 2], 500));

@@ -4,6 +4,9 @@
 #include <lanewise/gpu.hpp>
 #include <lanewise/reduce.hpp>
 #include <lanewise/vulkan.hpp>
+#ifdef CONSUMER_HAS_WEBGPU
+#include <lanewise/webgpu.hpp>
+#endif
 
 int main() {
     const auto caps = lanewise::caps_from_json(R"({
@@ -35,5 +38,10 @@ int main() {
 
     // Without handles there is no device to adopt; what matters here is that it links.
     const auto device = lanewise::vulkan::Device::adopt({});
-    return !device && device.error().code == lanewise::ErrorCode::bad_argument ? 0 : 1;
+    if (device || device.error().code != lanewise::ErrorCode::bad_argument) return 1;
+#ifdef CONSUMER_HAS_WEBGPU
+    const auto of_webgpu = lanewise::webgpu::Device::adopt({});
+    if (of_webgpu || of_webgpu.error().code != lanewise::ErrorCode::bad_argument) return 1;
+#endif
+    return 0;
 }

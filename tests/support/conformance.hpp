@@ -57,8 +57,8 @@ inline std::string lacking(const Caps& caps, Tier tier) {
     if ((subgroup.stages & Stage::compute) == 0 || (subgroup.operations & needed) != needed) {
         return "no subgroup operations";
     }
-    if (tier == Tier::pinned &&
-        ((subgroup.required_size_stages & Stage::compute) == 0 || !subgroup.full_subgroups)) {
+    if (tier == Tier::pinned && ((subgroup.required_size_stages & Stage::compute) == 0 ||
+                                 (!subgroup.full_subgroups && caps.api != Api::webgpu))) {
         return "no size can be required";
     }
     return {};
@@ -75,6 +75,11 @@ inline bool has_workgroups(const Caps& caps, Tier tier, std::uint32_t workgroup_
 // Tests of what every tier does.
 class TierTest : public DeviceTest {
 protected:
+    // Where one tier is enough: with subgroups, where the device has any.
+    static Tier subgroup_tier() {
+        return lacking(device().caps(), Tier::portable).empty() ? Tier::portable : Tier::barrier;
+    }
+
     // Calls f with each tier that the device has.
     template <class F>
     void for_each_tier(F&& f) {

@@ -30,9 +30,16 @@ Bytes raw(const T& value) {
     return bytes;
 }
 
+// What an operator says in WGSL where GLSL has other words; what is empty is the same in both.
+struct WgslTexts {
+    std::string load;
+    std::string combine;
+};
+
 struct CustomCase {
     CustomOperator op;  // without `nothing` and `initial`
-    Bytes nothing;      // what they can be
+    WgslTexts wgsl;
+    Bytes nothing;  // what they can be
     Bytes initial;
     bool narrow = false;  // of 8 or 16 bits
     // Items, so many; the direction in which they are meant to be combined.
@@ -45,6 +52,17 @@ struct CustomCase {
         scan;
 
     std::string name() const { return op.name; }
+    CustomCase with_wgsl(WgslTexts texts) const {
+        CustomCase made = *this;
+        made.wgsl = std::move(texts);
+        return made;
+    }
+    CustomCase in_wgsl() const {
+        CustomCase made = *this;
+        if (!wgsl.load.empty()) made.op.load = wgsl.load;
+        if (!wgsl.combine.empty()) made.op.combine = wgsl.combine;
+        return made;
+    }
     bool has_scalar(std::initializer_list<Scalar> scalars) const {
         for (const Fields& fields : {op.element, value_of(op), result_of(op)}) {
             for (const Field& field : fields)
@@ -227,28 +245,29 @@ inline CustomCase farthest() {
         u32 at;
     };
     return make_case<i32, Found, Found>(
-        {.name = "farthest",
-         .element = {{Scalar::i32, 1, {}}},
-         .value = {{Scalar::i32, 1, "value"}, {Scalar::u32, 1, "at"}},
-         .load = "i32 distance = abs(x - 70);\nreturn Value(distance, index);",
-         .combine = "if (a.value > b.value) { return a; }\n"
-                    "if (b.value > a.value) { return b; }\n"
-                    "if (a.at < b.at) { return a; }\n"
-                    "return b;",
-         .commutative = true},
-        1 << 30, {-1, ~0u}, {1, 0x7fffffff},
-        [](u32, u64 h, u32 step) {
-            // Few values, many ties, and new ones all the way.
-            return static_cast<i32>(h % (20 + step / 8)) - 10;
-        },
-        [](i32 x, u32 index) {
-            return Found{std::abs(x - 70), index};
-        },
-        [](Found a, Found b) {
-            if (a.value != b.value) return a.value > b.value ? a : b;
-            return a.at < b.at ? a : b;
-        },
-        kSame);
+               {.name = "farthest",
+                .element = {{Scalar::i32, 1, {}}},
+                .value = {{Scalar::i32, 1, "value"}, {Scalar::u32, 1, "at"}},
+                .load = "i32 distance = abs(x - 70);\nreturn Value(distance, index);",
+                .combine = "if (a.value > b.value) { return a; }\n"
+                           "if (b.value > a.value) { return b; }\n"
+                           "if (a.at < b.at) { return a; }\n"
+                           "return b;",
+                .commutative = true},
+               1 << 30, {-1, ~0u}, {1, 0x7fffffff},
+               [](u32, u64 h, u32 step) {
+                   // Few values, many ties, and new ones all the way.
+                   return static_cast<i32>(h % (20 + step / 8)) - 10;
+               },
+               [](i32 x, u32 index) {
+                   return Found{std::abs(x - 70), index};
+               },
+               [](Found a, Found b) {
+                   if (a.value != b.value) return a.value > b.value ? a : b;
+                   return a.at < b.at ? a : b;
+               },
+               kSame)
+        .with_wgsl({.load = "let distance = abs(x - 70);\nreturn Value(distance, index);"});
 }
 
 // Functions m * x + c, one after the other: two words, the order matters.
@@ -274,9 +293,13 @@ inline CustomCase affine() {
 // The last item that is not zero: one byte, the order matters.
 inline CustomCase last_byte() {
     return make_case<u8, u32, u32>(
-        {.name = "last_byte", .element = {{Scalar::u8, 1, {}}}, .combine = "b != 0u ? b : a"}, 255,
-        0x12345678, 300, [](u32, u64 h, u32) { return static_cast<u8>(h % 4 ? 0 : h >> 8); },
-        [](u8 x, u32) { return u32{x}; }, [](u32 a, u32 b) { return b != 0 ? b : a; }, kSame);
+               {.name = "last_byte",
+                .element = {{Scalar::u8, 1, {}}},
+                .combine = "b != 0u ? b : a"},
+               255, 0x12345678, 300,
+               [](u32, u64 h, u32) { return static_cast<u8>(h % 4 ? 0 : h >> 8); },
+               [](u8 x, u32) { return u32{x}; }, [](u32 a, u32 b) { return b != 0 ? b : a; }, kSame)
+        .with_wgsl({.combine = "select(a, b, b != 0u)"});
 }
 
 // Signed elements of 16 bits.
@@ -346,44 +369,51 @@ inline CustomCase particle() {
         i32 w;
     };
     return make_case<Particle, Value, Vec<u32, 3>>(
-        {.name = "particle",
-         .element = {{Scalar::f32, 2, "p"},
-                     {Scalar::u32, 1, "id"},
-                     {Scalar::u8, 4, "flags"},
-                     {Scalar::i16, 1, "w"},
-                     {Scalar::u16, 1, "z"}},
-         .value = {{Scalar::f32, 2, "p"},
-                   {Scalar::u32, 1, "id"},
-                   {Scalar::u32, 1, "flags"},
-                   {Scalar::i32, 1, "w"}},
-         .load = "u32 flags = x.flags.x | x.flags.y << 8 | x.flags.z << 16 | x.flags.w << 24;\n"
-                 "return Value(x.p, x.id, flags, x.w - i32(x.z));",
-         .combine = "Value(a.p + b.p, b.id != 0u ? b.id : a.id, a.flags ^ b.flags, min(a.w, b.w))",
-         .result = {{Scalar::u32, 3, {}}},
-         .store = "vec3u(a.id, a.flags ^ u32(a.w), u32(i32(a.p.x * 64.0 + a.p.y)))"},
-        {{1e9f, 1e9f}, 0xbad, {255, 1, 2, 3}, -32768, 65535}, {1, 0xffffffff, 3},
-        {{-1, 1}, 9, 0x80000001, 5},
-        [](u32, u64 h, u32 step) {
-            return Particle{{small_float(h), small_float(h >> 8)},
-                            h % 5 == 0 ? static_cast<u32>(h >> 32) : 0,
-                            {static_cast<u8>(h >> 8), static_cast<u8>(h >> 16),
-                             static_cast<u8>(h >> 24), static_cast<u8>(h >> 40)},
-                            static_cast<i16>(1000 - static_cast<int>(step)),
-                            static_cast<u16>(h >> 48)};
-        },
-        [](const Particle& x, u32) {
-            const u32 flags = u32{x.flags[0]} | u32{x.flags[1]} << 8 | u32{x.flags[2]} << 16 |
-                              u32{x.flags[3]} << 24;
-            return Value{x.p, x.id, flags, x.w - x.z};
-        },
-        [](const Value& a, const Value& b) {
-            return Value{each(a.p, b.p, kPlus), b.id != 0 ? b.id : a.id, a.flags ^ b.flags,
-                         std::min(a.w, b.w)};
-        },
-        [](const Value& a) {
-            return Vec<u32, 3>{a.id, a.flags ^ static_cast<u32>(a.w),
-                               static_cast<u32>(static_cast<i32>(a.p[0] * 64 + a.p[1]))};
-        });
+               {.name = "particle",
+                .element = {{Scalar::f32, 2, "p"},
+                            {Scalar::u32, 1, "id"},
+                            {Scalar::u8, 4, "flags"},
+                            {Scalar::i16, 1, "w"},
+                            {Scalar::u16, 1, "z"}},
+                .value = {{Scalar::f32, 2, "p"},
+                          {Scalar::u32, 1, "id"},
+                          {Scalar::u32, 1, "flags"},
+                          {Scalar::i32, 1, "w"}},
+                .load =
+                    "u32 flags = x.flags.x | x.flags.y << 8 | x.flags.z << 16 | x.flags.w << 24;\n"
+                    "return Value(x.p, x.id, flags, x.w - i32(x.z));",
+                .combine =
+                    "Value(a.p + b.p, b.id != 0u ? b.id : a.id, a.flags ^ b.flags, min(a.w, b.w))",
+                .result = {{Scalar::u32, 3, {}}},
+                .store = "vec3u(a.id, a.flags ^ u32(a.w), u32(i32(a.p.x * 64.0 + a.p.y)))"},
+               {{1e9f, 1e9f}, 0xbad, {255, 1, 2, 3}, -32768, 65535}, {1, 0xffffffff, 3},
+               {{-1, 1}, 9, 0x80000001, 5},
+               [](u32, u64 h, u32 step) {
+                   return Particle{{small_float(h), small_float(h >> 8)},
+                                   h % 5 == 0 ? static_cast<u32>(h >> 32) : 0,
+                                   {static_cast<u8>(h >> 8), static_cast<u8>(h >> 16),
+                                    static_cast<u8>(h >> 24), static_cast<u8>(h >> 40)},
+                                   static_cast<i16>(1000 - static_cast<int>(step)),
+                                   static_cast<u16>(h >> 48)};
+               },
+               [](const Particle& x, u32) {
+                   const u32 flags = u32{x.flags[0]} | u32{x.flags[1]} << 8 |
+                                     u32{x.flags[2]} << 16 | u32{x.flags[3]} << 24;
+                   return Value{x.p, x.id, flags, x.w - x.z};
+               },
+               [](const Value& a, const Value& b) {
+                   return Value{each(a.p, b.p, kPlus), b.id != 0 ? b.id : a.id, a.flags ^ b.flags,
+                                std::min(a.w, b.w)};
+               },
+               [](const Value& a) {
+                   return Vec<u32, 3>{a.id, a.flags ^ static_cast<u32>(a.w),
+                                      static_cast<u32>(static_cast<i32>(a.p[0] * 64 + a.p[1]))};
+               })
+        .with_wgsl({.load = "let flags = x.flags.x | (x.flags.y << 8u) | (x.flags.z << 16u) |\n"
+                            "            (x.flags.w << 24u);\n"
+                            "return Value(x.p, x.id, flags, x.w - i32(x.z));",
+                    .combine = "Value(a.p + b.p, select(a.id, b.id, b.id != 0u),\n"
+                               "      a.flags ^ b.flags, min(a.w, b.w))"});
 }
 
 // 32 bytes with narrow fields of every kind, widened without a word said.
@@ -620,25 +650,30 @@ inline CustomCase runs() {
         u32 place, mark;
     };
     return make_case<Item, Run, Run>(
-        {.name = "runs",
-         .element = {{Scalar::u32, 1, "place"}, {Scalar::u32, 1, "mark"}},
-         .value = {{Scalar::u32, 1, "first"}, {Scalar::u32, 1, "last"}, {Scalar::u32, 1, "mark"}},
-         .load = "Value(x.place, x.place, x.mark)",
-         .combine = "bool good = a.mark == 0x600d600du && b.mark == 0x600d600du &&\n"
-                    "            a.last + 1u == b.first;\n"
-                    "return Value(a.first, b.last, good ? a.mark : 0xbadu);"},
-        {1, 0xbad}, {7, 8, 9}, {0u - 5, 0u - 1, kMark},
-        [](u32, u64, u32 step) {
-            return Item{step, kMark};
-        },
-        [](Item x, u32) {
-            return Run{x.place, x.place, x.mark};
-        },
-        [](Run a, Run b) {
-            const bool good = a.mark == kMark && b.mark == kMark && a.last + 1 == b.first;
-            return Run{a.first, b.last, good ? a.mark : 0xbad};
-        },
-        kSame);
+               {.name = "runs",
+                .element = {{Scalar::u32, 1, "place"}, {Scalar::u32, 1, "mark"}},
+                .value = {{Scalar::u32, 1, "first"},
+                          {Scalar::u32, 1, "last"},
+                          {Scalar::u32, 1, "mark"}},
+                .load = "Value(x.place, x.place, x.mark)",
+                .combine = "bool good = a.mark == 0x600d600du && b.mark == 0x600d600du &&\n"
+                           "            a.last + 1u == b.first;\n"
+                           "return Value(a.first, b.last, good ? a.mark : 0xbadu);"},
+               {1, 0xbad}, {7, 8, 9}, {0u - 5, 0u - 1, kMark},
+               [](u32, u64, u32 step) {
+                   return Item{step, kMark};
+               },
+               [](Item x, u32) {
+                   return Run{x.place, x.place, x.mark};
+               },
+               [](Run a, Run b) {
+                   const bool good = a.mark == kMark && b.mark == kMark && a.last + 1 == b.first;
+                   return Run{a.first, b.last, good ? a.mark : 0xbad};
+               },
+               kSame)
+        .with_wgsl({.combine = "let good = a.mark == 0x600d600du && b.mark == 0x600d600du &&\n"
+                               "           a.last + 1u == b.first;\n"
+                               "return Value(a.first, b.last, select(0xbadu, a.mark, good));"});
 }
 
 // Marked items, summed by a commutative operator: the mark is lost where one was never in the
@@ -648,20 +683,24 @@ inline CustomCase marked() {
         u32 value, mark;
     };
     return make_case<Item, Item, Item>(
-        {.name = "marked",
-         .element = {{Scalar::u32, 1, "value"}, {Scalar::u32, 1, "mark"}},
-         .combine = "Value(a.value + b.value,\n"
+               {.name = "marked",
+                .element = {{Scalar::u32, 1, "value"}, {Scalar::u32, 1, "mark"}},
+                .combine =
+                    "Value(a.value + b.value,\n"
                     "      a.mark == 0x600d600du && b.mark == 0x600d600du ? a.mark : 0xbadu)",
-         .commutative = true},
-        {5, 0}, {1, 2}, {1000, kMark},
-        [](u32, u64 h, u32) {
-            return Item{static_cast<u32>(h), kMark};
-        },
-        [](Item x, u32) { return x; },
-        [](Item a, Item b) {
-            return Item{a.value + b.value, a.mark == kMark && b.mark == kMark ? kMark : 0xbad};
-        },
-        kSame);
+                .commutative = true},
+               {5, 0}, {1, 2}, {1000, kMark},
+               [](u32, u64 h, u32) {
+                   return Item{static_cast<u32>(h), kMark};
+               },
+               [](Item x, u32) { return x; },
+               [](Item a, Item b) {
+                   return Item{a.value + b.value,
+                               a.mark == kMark && b.mark == kMark ? kMark : 0xbad};
+               },
+               kSame)
+        .with_wgsl({.combine = "Value(a.value + b.value, select(0xbadu, a.mark,\n"
+                               "      a.mark == 0x600d600du && b.mark == 0x600d600du))"});
 }
 
 // One word in, three out.
@@ -716,23 +755,25 @@ inline CustomCase odd_fields() {
         u32 d;
     };
     return make_case<Element, Value, Value>(
-        {.name = "odd_fields",
-         .element = {{Scalar::u16, 3, "h"}, {Scalar::i8, 1, "c"}, {Scalar::u8, 1, "d"}},
-         .combine = "Value(a.h + b.h, a.c + b.c, b.d >= 128u ? b.d : a.d)"},
-        {{65535, 65535, 65535}, -128, 255}, {{1, 2, 3}, -4, 5}, {{~0u, 0, 70000}, -70000, 300},
-        [](u32, u64 h, u32) {
-            return Element{
-                {static_cast<u16>(h), static_cast<u16>(h >> 16), static_cast<u16>(h >> 32)},
-                static_cast<i8>(h >> 48),
-                static_cast<u8>(h >> 56)};
-        },
-        [](const Element& x, u32) {
-            return Value{{x.h[0], x.h[1], x.h[2]}, x.c, x.d};
-        },
-        [](const Value& a, const Value& b) {
-            return Value{each(a.h, b.h, kPlus), a.c + b.c, b.d >= 128 ? b.d : a.d};
-        },
-        kSame);
+               {.name = "odd_fields",
+                .element = {{Scalar::u16, 3, "h"}, {Scalar::i8, 1, "c"}, {Scalar::u8, 1, "d"}},
+                .combine = "Value(a.h + b.h, a.c + b.c, b.d >= 128u ? b.d : a.d)"},
+               {{65535, 65535, 65535}, -128, 255}, {{1, 2, 3}, -4, 5},
+               {{~0u, 0, 70000}, -70000, 300},
+               [](u32, u64 h, u32) {
+                   return Element{
+                       {static_cast<u16>(h), static_cast<u16>(h >> 16), static_cast<u16>(h >> 32)},
+                       static_cast<i8>(h >> 48),
+                       static_cast<u8>(h >> 56)};
+               },
+               [](const Element& x, u32) {
+                   return Value{{x.h[0], x.h[1], x.h[2]}, x.c, x.d};
+               },
+               [](const Value& a, const Value& b) {
+                   return Value{each(a.h, b.h, kPlus), a.c + b.c, b.d >= 128 ? b.d : a.d};
+               },
+               kSame)
+        .with_wgsl({.combine = "Value(a.h + b.h, a.c + b.c, select(a.d, b.d, b.d >= 128u))"});
 }
 
 inline const std::vector<CustomCase>& all() {

@@ -168,10 +168,8 @@ OwnedDeviceOptions Rig::plain() { return {}; }
 
 std::unique_ptr<Rig> Rig::create(OwnedDeviceOptions options) {
     std::unique_ptr<Rig> rig(new Rig);
-    rig->messages_ = std::make_shared<MessageBox>();
-    options.on_validation_message = [box = rig->messages_](const std::string& message) {
-        const std::lock_guard lock(box->mutex);
-        box->messages.push_back(message);
+    options.on_validation_message = [box = rig->message_box()](const std::string& message) {
+        box->add(message);
     };
     auto owned = OwnedDevice::create(options);
     if (!owned) {
@@ -214,8 +212,6 @@ Result<std::shared_ptr<TestExecutable>> Rig::prepare(const Plan& plan) {
     return std::make_shared<RigExecutable>(*this, *std::move(executable));
 }
 
-std::vector<std::string> Rig::take_messages() { return messages_->take(); }
-
 void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
     const VkMemoryBarrier barrier{
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -235,13 +231,6 @@ void record_reuse_barrier(const OwnedDevice& device, VkCommandBuffer cmd) {
     device.vk().CmdPipelineBarrier(
         cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-}
-
-RigScope::~RigScope() {
-    if (rig_ == nullptr) return;
-    const auto box = rig_->message_box();
-    rig_.reset();
-    fail_on_messages(box->take());
 }
 
 }  // namespace lanewise::test

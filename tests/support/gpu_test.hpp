@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,16 +25,6 @@ using vulkan::detail::MemoryKind;
 using vulkan::detail::OwnedBuffer;
 using vulkan::detail::OwnedDevice;
 using vulkan::detail::OwnedDeviceOptions;
-
-struct MessageBox {
-    std::mutex mutex;
-    std::vector<std::string> messages;
-
-    std::vector<std::string> take() {
-        const std::lock_guard lock(mutex);
-        return std::exchange(messages, {});
-    }
-};
 
 // A device and what the library made of it.
 class Rig : public TestDevice {
@@ -62,14 +51,9 @@ public:
 
     Result<std::unique_ptr<TestMemory>> make_memory(std::size_t bytes) override;
     Result<std::shared_ptr<TestExecutable>> prepare(const Plan& plan) override;
-    std::vector<std::string> take_messages() override;
-
-    // The same after the rig has gone.
-    std::shared_ptr<MessageBox> message_box() const { return messages_; }
 
 private:
     Rig() = default;
-    std::shared_ptr<MessageBox> messages_;
     std::unique_ptr<OwnedDevice> owned_;
     std::unique_ptr<vulkan::Device> device_;
     std::map<std::string, vulkan::Executable> compiled_;
@@ -85,18 +69,6 @@ void record_readback_barrier(const OwnedDevice& device, VkCommandBuffer cmd);
 // Between two uses that share buffers, as Binding::record demands it.
 void record_reuse_barrier(const OwnedDevice& device, VkCommandBuffer cmd);
 
-// A rig of a test's own. Its messages are checked when this goes, those of its end included.
-class RigScope {
-public:
-    explicit RigScope(OwnedDeviceOptions options = Rig::validated())
-        : rig_(Rig::create(std::move(options))) {}
-    ~RigScope();
-    explicit operator bool() const { return rig_ != nullptr; }
-    Rig* operator->() const { return rig_.get(); }
-    Rig& operator*() const { return *rig_; }
-
-private:
-    std::unique_ptr<Rig> rig_;
-};
+using RigScope = DeviceScope<Rig>;
 
 }  // namespace lanewise::test

@@ -13,10 +13,11 @@ using namespace lanewise::test;
 class Summary : public ::testing::Environment {
     void SetUp() override {
         const Caps& caps = TestDevice::shared().caps();
-        std::printf("device: %s, %s, Vulkan %u.%u, subgroup size %u (%u to %u), %s\n",
-                    caps.device_name.c_str(), caps.driver.c_str(), caps.api_version_major,
-                    caps.api_version_minor, caps.subgroup.size, caps.subgroup.min_size,
-                    caps.subgroup.max_size, operations_to_text(caps.subgroup.operations).c_str());
+        std::printf("device: %s, %s, %s %u.%u, subgroup size %u (%u to %u), %s\n",
+                    caps.device_name.c_str(), caps.driver.c_str(), to_text(caps.api),
+                    caps.api_version_major, caps.api_version_minor, caps.subgroup.size,
+                    caps.subgroup.min_size, caps.subgroup.max_size,
+                    operations_to_text(caps.subgroup.operations).c_str());
         fail_on_messages(TestDevice::shared().take_messages(),
                          "validation, when the device was made");
     }

@@ -57,9 +57,15 @@ void ReduceRunner::expect_right(std::span<const std::byte> data, const RunOption
     if (!result.empty()) expect_matches(data, result);
 }
 
+std::vector<ReduceStrategy> reduce_strategies(const Caps& caps) {
+    if (!caps.device_scope_barrier)
+        return {ReduceStrategy::one_workgroup, ReduceStrategy::two_pass};
+    return {ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
+            ReduceStrategy::two_pass};
+}
+
 std::vector<ReduceStrategy> sum_strategies(const Caps& caps) {
-    std::vector<ReduceStrategy> all{ReduceStrategy::one_workgroup, ReduceStrategy::last_workgroup,
-                                    ReduceStrategy::two_pass};
+    std::vector<ReduceStrategy> all = reduce_strategies(caps);
     if (caps.int64_atomics) all.push_back(ReduceStrategy::arrival_sum);
     return all;
 }

@@ -35,7 +35,9 @@ private:
     std::optional<PlanRunner> runner_;
 };
 
-// The strategies that a sum of u32 can have on a device with these caps.
+// The strategies that every type and operator can have on a device with these caps.
+std::vector<ReduceStrategy> reduce_strategies(const Caps& caps);
+// Those that a sum of u32 can have.
 std::vector<ReduceStrategy> sum_strategies(const Caps& caps);
 
 // Plain Vulkan buffers for one use: for tests of that host.

@@ -61,8 +61,8 @@ void add_kernels_of_folder(const Plan& plan, Bundle& bundle) {
 class SimulatedUse : public TestUse {
 public:
     SimulatedUse(simulator::Binding binding, const Machine& machine,
-                 std::vector<std::string>& messages)
-        : binding_(std::move(binding)), machine_(machine), messages_(&messages) {}
+                 std::shared_ptr<MessageBox> messages)
+        : binding_(std::move(binding)), machine_(machine), messages_(std::move(messages)) {}
 
     const std::vector<std::string>& pass_names() const override { return binding_.pass_names(); }
 
@@ -72,22 +72,22 @@ public:
         const auto report = binding_.run(machine.seed);
         if (!report) return tl::unexpected(report.error());
         for (const simulator::Fault& fault : report->faults)
-            messages_->push_back(to_text(fault) + " on " + to_text(machine));
+            messages_->add(to_text(fault) + " on " + to_text(machine));
         return {};
     }
 
 private:
     simulator::Binding binding_;
     Machine machine_;
-    std::vector<std::string>* messages_;
+    std::shared_ptr<MessageBox> messages_;
     std::uint64_t runs_ = 0;  // each is random in another way
 };
 
 class SimulatedExecutable : public TestExecutable {
 public:
     SimulatedExecutable(simulator::Executable executable, const Machine& machine,
-                        std::vector<std::string>& messages)
-        : executable_(std::move(executable)), machine_(machine), messages_(&messages) {}
+                        std::shared_ptr<MessageBox> messages)
+        : executable_(std::move(executable)), machine_(machine), messages_(std::move(messages)) {}
 
     Result<std::unique_ptr<TestUse>> bind(const TestBuffers& buffers,
                                           const TestCount& count) override {
@@ -101,13 +101,13 @@ public:
                                          .scratch = buffer_of(buffers.scratch)},
                                         what);
         if (!binding) return tl::unexpected(binding.error());
-        return std::make_unique<SimulatedUse>(*std::move(binding), machine_, *messages_);
+        return std::make_unique<SimulatedUse>(*std::move(binding), machine_, messages_);
     }
 
 private:
     simulator::Executable executable_;
     Machine machine_;
-    std::vector<std::string>* messages_;
+    std::shared_ptr<MessageBox> messages_;
 };
 
 class SimulatedDevice : public TestDevice {
@@ -127,16 +127,14 @@ public:
         auto executable = device_.compile(plan, &*bundle);
         if (!executable) return tl::unexpected(executable.error());
         auto made = std::make_shared<SimulatedExecutable>(*std::move(executable), device_.machine(),
-                                                          messages_);
+                                                          message_box());
         prepared_.emplace(key, made);
         return made;
     }
-    std::vector<std::string> take_messages() override { return std::exchange(messages_, {}); }
 
 private:
     simulator::Device device_;
     std::map<std::string, std::shared_ptr<TestExecutable>> prepared_;
-    std::vector<std::string> messages_;
 };
 
 }  // namespace

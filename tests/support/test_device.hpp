@@ -1,7 +1,7 @@
-// A device of any host, as the tests of primitives see it: the Vulkan device or the simulated
-// machine that ctest names, with memory, plans made ready to run, and uses that run and are waited
-// for. The fixture fails a test on anything that the device complains of, and on any claim about a
-// tier that was never dispatched.
+// A device of any host, as the tests of primitives see it: the Vulkan or WebGPU device or the
+// simulated machine that ctest names, with memory, plans made ready to run, and uses that run and
+// are waited for. The fixture fails a test on anything that the device complains of, and on any
+// claim about a tier that was never dispatched.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,7 +55,7 @@ struct TestBuffers {
 using TestCount = std::variant<std::uint64_t, TestRange>;
 
 struct UseOptions {
-    bool secondary = false;   // recorded into a secondary command buffer
+    bool secondary = false;   // recorded into a secondary command buffer, where there are such
     bool timestamps = false;  // taken and checked, where the device has them
     bool replay = false;      // what the first such run recorded is submitted again
 };
@@ -74,6 +76,21 @@ public:
                                                   const TestCount& count) = 0;
 };
 
+// What a device complains of: validation messages, errors beside the calls, faults.
+struct MessageBox {
+    std::mutex mutex;
+    std::vector<std::string> messages;
+
+    void add(const std::string& message) {
+        const std::lock_guard lock(mutex);
+        messages.push_back(message);
+    }
+    std::vector<std::string> take() {
+        const std::lock_guard lock(mutex);
+        return std::exchange(messages, {});
+    }
+};
+
 class TestDevice {
 public:
     virtual ~TestDevice() = default;
@@ -87,19 +104,47 @@ public:
     bool has_timestamps() const { return caps().timestamps; }
     // A thousand instructions cost it what a million cost a driver: repetitions can be fewer.
     bool is_simulated() const { return caps().api == Api::simulator; }
+    bool is_vulkan() const { return caps().api == Api::vulkan; }
+    bool is_webgpu() const { return caps().api == Api::webgpu; }
 
     virtual Result<std::unique_ptr<TestMemory>> make_memory(std::size_t bytes) = 0;
     // Compiled once for each plan.
     virtual Result<std::shared_ptr<TestExecutable>> prepare(const Plan& plan) = 0;
-    // Complaints since the last call: validation messages, faults.
-    virtual std::vector<std::string> take_messages() = 0;
+    // Complaints since the last call.
+    std::vector<std::string> take_messages() { return messages_->take(); }
+    // The same after the device has gone.
+    std::shared_ptr<MessageBox> message_box() const { return messages_; }
+
+private:
+    std::shared_ptr<MessageBox> messages_ = std::make_shared<MessageBox>();
+};
+
+// A device of a test's own. Its messages are checked when this goes, those of its end included.
+template <class Device>
+class DeviceScope {
+public:
+    // What Device::create takes.
+    template <class... Options>
+    explicit DeviceScope(Options&&... options)
+        : device_(Device::create(std::forward<Options>(options)...)) {}
+    ~DeviceScope() { end(); }
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+
+    explicit operator bool() const { return device_ != nullptr; }
+    Device* operator->() const { return device_.get(); }
+    Device& operator*() const { return *device_; }
+
+private:
+    void end();
+    std::unique_ptr<Device> device_;
 };
 
 // The kernels of a plan's custom operator, compiled once; empty for a plan of stock ones.
 Result<Bundle> bundle_for(const Plan& plan);
 
-// Proves that `plan` is what was asked for: its kernels are of the right form (their SPIR-V is
-// searched for subgroup operations). Adds failures.
+// Proves that `plan` is what was asked for: its kernels are of the right form (their SPIR-V, or on
+// WebGPU their WGSL, is searched for subgroup operations). Adds failures.
 void expect_kernels_of_tier(const Plan& plan);
 
 // Counts a run of a tier: only what was counted is covered.
@@ -111,6 +156,14 @@ std::string coverage_summary();
 // Adds a failure for each kind of message, with the first of its kind and how many there were.
 void fail_on_messages(const std::vector<std::string>& messages,
                       const std::string& when = "validation");
+
+template <class Device>
+void DeviceScope<Device>::end() {
+    if (device_ == nullptr) return;
+    const auto box = device_->message_box();
+    device_.reset();
+    fail_on_messages(box->take());
+}
 
 class DeviceTest : public ::testing::Test {
 protected:

@@ -64,7 +64,7 @@ Caps arbitrary_caps() {
     subgroup.operations = *rc::gen::inRange(0u, 256u);
     subgroup.stages = *rc::gen::inRange(0u, 256u);
     subgroup.min_size = power_of_two(2, 4);
-    subgroup.size = power_of_two(4, 5);
+    subgroup.size = *rc::gen::arbitrary<bool>() ? power_of_two(4, 5) : 0;
     subgroup.max_size = power_of_two(5, 7);
     subgroup.size_is_true = *rc::gen::arbitrary<bool>();
     subgroup.required_size_stages = *rc::gen::inRange(0u, 256u);
@@ -118,6 +118,15 @@ TEST(CapsJson, MissingFieldsKeepTheirDefaults) {
     EXPECT_EQ(*some, expected);
 }
 
+TEST(CapsJson, WebgpuMayGiveBoundsAlone) {
+    Caps caps = described("webgpu-subgroups");
+    ASSERT_NE(caps.subgroup.operations, 0u);
+    EXPECT_EQ(caps.subgroup.size, 0u);
+    const auto again = caps_from_json(caps_to_json(caps));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, caps);
+}
+
 TEST(CapsJson, WhatIsWrongIsNamed) {
     const std::pair<const char*, const char*> rows[] = {
         {R"({"vendor": 1})", "vendor"},
@@ -141,6 +150,9 @@ TEST(CapsJson, WhatIsWrongIsNamed) {
         {R"({"subgroup": {"stages": ["kitchen"]}})", "stages"},
         // Impossible values.
         {R"({"subgroup": {"size": 24}})", "size"},
+        {R"({"api": "webgpu", "subgroup": {"size": 24}})", "size"},
+        // A size may be missing, its bounds may not.
+        {R"({"api": "webgpu", "subgroup": {"operations": ["basic"], "max_size": 8}})", "min_size"},
         {R"({"subgroup": {"min_size": 12, "max_size": 16}})", "min_size"},
         {R"({"subgroup": {"min_size": 8, "max_size": 33}})", "max_size"},
         {R"({"subgroup": {"min_size": 64, "max_size": 32}})", "min_size"},

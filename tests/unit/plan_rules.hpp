@@ -24,6 +24,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
         if (!kept) broken.push_back(std::move(what));
     };
     const Limits& limits = caps.limits;
+    const bool webgpu = caps.api == Api::webgpu;
 
     rule(!plan.reason.empty(), "the plan does not say why it has its tier");
     rule(!plan.policy.empty(), "the plan does not print its policy");
@@ -159,7 +160,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
                                  subgroup.min_size, subgroup.max_size));
                 rule((subgroup.required_size_stages & Stage::compute) != 0,
                      name + ": no size can be required");
-                rule(pass.full_subgroups && subgroup.full_subgroups,
+                rule(webgpu || (pass.full_subgroups && subgroup.full_subgroups),
                      name + ": full subgroups are not required");
                 rule(size != 0 && pass.workgroup_size % size == 0,
                      fmt::format("{}: {} invocations are no multiple of {}", name,
@@ -192,8 +193,23 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
         rule(plan.indirect_offset % 4 == 0, "indirect arguments are not aligned");
         rule(plan.indirect_offset + 16 * most_dispatches <= scratch->bytes,
              "scratch does not hold the arguments of all dispatches");
-        rule((scratch->usages & BufferUsage::indirect) != 0,
+        rule((scratch->usages & BufferUsage::indirect) != 0 || webgpu,
              "scratch is not marked as read indirectly");
+        rule(((scratch->usages & BufferUsage::copy_source) != 0) == webgpu,
+             "scratch is a copy's source on WebGPU, and nowhere else");
+    }
+    if (webgpu) {
+        for (const Argument& argument : plan.arguments) {
+            rule((argument.usages & BufferUsage::indirect) == 0,
+                 fmt::format("{}: what a shader writes is no indirect argument on WebGPU",
+                             to_text(argument.role)));
+            const bool vectors = argument.role == Role::input || plan.result_bytes != 0;
+            rule(!vectors || argument.bytes % 16 == 0,
+                 fmt::format("{}: {} bytes are no whole vectors", to_text(argument.role),
+                             argument.bytes));
+        }
+        for (const Pass& pass : plan.passes)
+            rule(!pass.full_subgroups, pass.name + ": WebGPU promises no full subgroups");
     }
     return broken;
 }
