@@ -80,7 +80,8 @@ inline std::span<const ScanPolicyRow> scan_policy_rows(const Caps& caps, Tier ti
     if (caps.cpu_device) return kCpuScanPolicies;
     if (caps.forward_progress != ForwardProgress::guaranteed) return kOtherGpuScanPolicies;
     if (tier == Tier::barrier) return kGpuBarrierScanPolicies;
-    return caps.api == Api::webgpu ? kWebgpuScanPolicies : kGpuScanPolicies;
+    if (caps.api == Api::webgpu) return kWebgpuScanPolicies;
+    return kGpuScanPolicies;
 }
 
 // Where the barrier kernel was measured to be faster than the subgroup kernel: through WebGPU on

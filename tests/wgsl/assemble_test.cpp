@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lanewise/reduce.hpp"
+#include "src/wgsl/unroll.hpp"
 #include "tests/wgsl/support.hpp"
 
 namespace lanewise::test {
@@ -146,7 +147,7 @@ TEST(Assemble, RefusesWhatWgslHasNot) {
         return caps;
     }();
     EXPECT_THAT(refusal(sum_plan(all, ReduceStrategy::two_pass)),
-                HasSubstr("plan for the tier portable"));
+                HasSubstr("WGSL cannot require full subgroups"));
     EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::last_workgroup)),
                 HasSubstr("last_workgroup needs a memory barrier of device scope"));
     EXPECT_THAT(refusal(sum_plan(barrier, ReduceStrategy::arrival_sum)),
@@ -165,13 +166,78 @@ TEST(Assemble, TellsTheBindings) {
     const auto tiles = wgsl::assemble(plan, plan.passes[1]);
     ASSERT_TRUE(tiles) << tiles.error().message;
     EXPECT_THAT(tiles->bindings,
-                testing::ElementsAre(wgsl::ShaderBinding{0, "input", Access::read},
+                testing::ElementsAre(wgsl::ShaderBinding{0, "input", Access::read, true},
                                      wgsl::ShaderBinding{1, "result", Access::read_write},
                                      wgsl::ShaderBinding{2, "scratch", Access::read_write}));
     EXPECT_TRUE(tiles->parameters);
     const auto groups = wgsl::assemble(plan, plan.passes[0]);
     ASSERT_TRUE(groups) << groups.error().message;
     EXPECT_EQ(groups->bindings.size(), 2u);
+}
+
+TEST(Assemble, PinnedPassesRequireTheirSize) {
+    Caps caps = webgpu_caps(32);
+    caps.subgroup.required_size_stages = Stage::compute;
+    caps.subgroup.max_workgroup_subgroups = 8;
+    const auto plan = plan_reduce(caps, {.max_count = 1000});
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->tier, Tier::pinned);
+    const auto shader = wgsl::assemble(*plan, plan->passes[1]);
+    ASSERT_TRUE(shader) << shader.error().message;
+    EXPECT_THAT(shader->text, HasSubstr("\nenable subgroup_size_control;\n"));
+    EXPECT_THAT(shader->text, HasSubstr("const LW_SUBGROUP_SIZE = 32u;"));
+    EXPECT_THAT(shader->text, HasSubstr("\n@subgroup_size(LW_SUBGROUP_SIZE)\n"));
+}
+
+TEST(Assemble, LeavesOutADirectiveThatCompilersLack) {
+    const auto plan = plan_reduce(webgpu_caps(32), {.max_count = 1000});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const std::string directive = "enable subgroups;";
+    const auto with = wgsl::assemble(*plan, plan->passes[1]);
+    const auto without = wgsl::assemble(*plan, plan->passes[1], {.enable_subgroups = false});
+    ASSERT_TRUE(with && without);
+    EXPECT_THAT(with->text, HasSubstr('\n' + directive + '\n'));
+    EXPECT_THAT(without->text, testing::Not(HasSubstr('\n' + directive)));
+}
+
+// What is written out, in the place of a loop; empty: the loop stays.
+std::string rounds(const std::string& loop) {
+    const std::string text = "const kFour = 4u;\nconst kHalf = kFour / 2u;\n" + loop;
+    std::string unrolled = wgsl::detail::unrolled(text);
+    if (unrolled == text) return {};
+    unrolled.erase(0, unrolled.rfind(";\n", unrolled.find('{')) + 2);
+    return unrolled;
+}
+
+TEST(Unroll, WritesOutLoopsOfConstants) {
+    EXPECT_EQ(rounds("for (var i = 0u; i < kHalf; i++) { a[i] = i; }"),
+              "{ a[0u] = 0u; } { a[1u] = 1u; } ");
+    EXPECT_EQ(rounds("for (var i = 1u; i < 2u * kFour; i *= 2u) { f(i); }"),
+              "{ f(1u); } { f(2u); } { f(4u); } ");
+    EXPECT_EQ(rounds("for (var i = 9u; i > 1u; i = (i + 1u) / kHalf) { f(i); }"),
+              "{ f(9u); } { f(5u); } { f(3u); } { f(2u); } ");
+    EXPECT_EQ(rounds("for (var i = 0u; i < 0u; i++) { f(i); }"), "");
+    // Inner loops may go by the outer one's variable; members and comments are not variables.
+    EXPECT_EQ(
+        rounds("for (var i = 1u; i < 3u; i++) { for (var j = 0u; j < i; j++) { f(j, p.i); } }"),
+        "{ { f(0u, p.i); }  } { { f(0u, p.i); } { f(1u, p.i); }  } ");
+    EXPECT_EQ(rounds("for (var i = 0u; i < 1u; i++) {\n // i } here\n f(i); }"),
+              "{\n // i } here\n f(0u); } ");
+}
+
+TEST(Unroll, LeavesOtherLoops) {
+    for (const char* loop : {
+             "for (var i = 0u; i < 17u; i++) { f(i); }",    // long
+             "for (var i = 0u; i < count; i++) { f(i); }",  // not constant
+             "for (var i = first; i < 4u; i++) { f(i); }",
+             "for (var i = 0u; i < 4u; i += 0u) { f(i); }",  // without end
+             "for (var i = 0u; i < 4u; i++) { if (i == n) { break; } }",
+             "for (var i = 0u; i < 4u; i++) { if (i == n) { continue; } f(i); }",
+             "for (var i = 0u; i < 4u; i++) { i += 1u; }",           // changes its variable
+             "for (var i = 0u; i < 4u; i++) { let i = 3u; f(i); }",  // shadows it
+             "while (i < 4u) { f(i); }",
+         })
+        EXPECT_EQ(rounds(loop), "") << loop;
 }
 
 }  // namespace
