@@ -89,7 +89,7 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
     check "on WebGPU" json 'j["machine"]["api"] == "webgpu"'
     check "verified" json 'all(s["rows"][0]["verified"] for s in j["sections"])'
     check "limits" json 'all("read" in s["limits"][0] and "copy" in s["limits"][0] for s in j["sections"])'
-    run bench reduce --api webgpu --sizes 10:11
+    run bench reduce --api webgpu --sizes 10:10 --tier barrier
     expect_good
     check "names the API" holds "$out" "WebGPU"
     run bench --textbook --api webgpu
