@@ -108,7 +108,7 @@ place() {
         $((longitude / 60)) $((longitude % 60 * 100 / 60)) $east
 }
 
-"$tool" info | grep -E '^[0-9]|driver  |subgroup size|self-test'
+"$tool" info | grep -E '^[0-9]|^  (driver|subgroup size|self-test) '
 
 printf '\nreduce, %d heights of the Earth in metres (ok: verified on that tier)\n' $heights
 printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
@@ -132,6 +132,16 @@ scan '  before each height' last_i64 $i16 --op sum --accumulate i64 --exclusive
 scan 'the deepest so far, min of i16' last_i32 $i16 --op min
 scan '  its index, argmin of i16' last_u32 $i16 --op argmin
 scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse
+
+# Where an implementation of WebGPU is: ./dev lays one beside the tool.
+if "$tool" info --api webgpu >/dev/null 2>&1; then
+    printf '\nsome of it through WebGPU\n'
+    printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
+    reduce 'the highest, max of f32' $f32 --op max --api webgpu
+    reduce 'the sum, i16 in i64' $i16 --op sum --accumulate i64 --api webgpu
+    scan 'the sum so far, i16 in i64' last_i64 $i16 --op sum --accumulate i64 --api webgpu
+    scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse --api webgpu
+fi
 for reason in "${!missing[@]}"; do
     printf -- '-: %s\n' "$reason"
 done

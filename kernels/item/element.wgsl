@@ -11,7 +11,11 @@
 //#include "item/custom_element.wgsl"
 //#else
 
-const kStreams = select(4u, 2u, LW_ELEMENT_BITS == 64u);
+//#if LW_ELEMENT_BITS == 64
+const kStreams = 2u;
+//#else
+const kStreams = 4u;
+//#endif
 const kItemsPerVector = 128u / LW_ELEMENT_BITS;
 const kItemsPerStream = kItemsPerVector / kStreams;
 

@@ -8,6 +8,10 @@
 //
 // The kernel defines before: LW_FORM_SUBGROUP; kWorkgroupSize (constant).
 
+// Of a subgroup: no API has larger ones. Loops over distances between lanes go up to it, so that their
+// bounds are constants and they are written out (src/wgsl/unroll.hpp).
+const kMostLanes = 128u;
+
 struct Group {
     number: u32,  // among the workgroups of all dispatches of the pass
 //#if LW_FORM_SUBGROUP

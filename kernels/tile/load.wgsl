@@ -32,11 +32,12 @@ alias Vector = array<u32, kVectorWords>;
 
 //#if LW_INPUT_QUADS
 
+const kVectorQuads = kVectorWords / 4u;
+
 fn load_vector(tile: Place, i: u32) -> Vector {
-    const quads = kVectorWords / 4u;
     var vector: Vector;
-    for (var q = 0u; q < quads; q++) {
-        let quad = input[(tile + i) * quads + q];
+    for (var q = 0u; q < kVectorQuads; q++) {
+        let quad = input[(tile + i) * kVectorQuads + q];
         vector[4u * q] = quad.x;
         vector[4u * q + 1u] = quad.y;
         vector[4u * q + 2u] = quad.z;
@@ -46,7 +47,7 @@ fn load_vector(tile: Place, i: u32) -> Vector {
 }
 
 fn load_word(tile: Place, i: u32, word: u32) -> u32 {
-    return input[(tile + i) * (kVectorWords / 4u) + word / 4u][word % 4u];
+    return input[(tile + i) * kVectorQuads + word / 4u][word % 4u];
 }
 
 //#else

@@ -10,11 +10,13 @@
 // Combines blocks of `width` lanes (a power of two, at most the subgroup size) into their first.
 fn subgroup_reduce(value: Accumulator, vlane: u32, lanes: u32, width: u32) -> Accumulator {
     var total = value;
-    for (var mask = 1u; mask < width; mask *= 2u) {
-        let other = subgroup_shuffle_xor(total, mask);
-        // First lane of the upper of the two halves that meet here.
-        let upper = (vlane | mask) & ~(mask - 1u);
-        if (upper < lanes) { total = combine(total, other); }
+    for (var mask = 1u; mask < kMostLanes; mask *= 2u) {
+        if (mask < width) {
+            let other = subgroup_shuffle_xor(total, mask);
+            // First lane of the upper of the two halves that meet here.
+            let upper = (vlane | mask) & ~(mask - 1u);
+            if (upper < lanes) { total = combine(total, other); }
+        }
     }
     return total;
 }

@@ -19,9 +19,11 @@ fn subgroup_scan(value: ptr<function, Accumulator>, lane: Lane, group: Group, wi
     let own = lane.in_subgroup;
     let mask = group.subgroup_size - 1u;
     var sum = *value;
-    for (var apart = 1u; apart < width; apart *= 2u) {
-        let other = subgroup_shuffle(sum, (own - apart) & mask);
-        sum = accumulator_select(own >= apart, combine(other, sum), sum);
+    for (var apart = 1u; apart < kMostLanes; apart *= 2u) {
+        if (apart < width) {
+            let other = subgroup_shuffle(sum, (own - apart) & mask);
+            sum = accumulator_select(own >= apart, combine(other, sum), sum);
+        }
     }
     let total = subgroup_shuffle(sum, width - 1u);
     let before = subgroup_shuffle(sum, (own - 1u) & mask);

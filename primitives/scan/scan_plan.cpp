@@ -370,8 +370,13 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     const std::uint64_t result_bytes = scan_result_bytes(desc);
     if (auto refused = detail::check_device(caps, combination_of(desc), "scan"); !refused)
         return tl::unexpected(refused.error());
-    const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
+    auto choice = detail::choose_tier(caps, kOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
+    if (!desc.tier && choice->tier != Tier::barrier && detail::scan_prefers_barrier(caps)) {
+        choice->reason =
+            fmt::format("faster here than {} (scan_policy.hpp)", to_text(choice->tier));
+        choice->tier = Tier::barrier;
+    }
     const Tier tier = choice->tier;
 
     const std::uint64_t input_bytes = detail::provided_bytes(

@@ -45,6 +45,21 @@ inline constexpr ScanPolicyRow kGpuBarrierScanPolicies[] = {
     {~std::uint64_t{0}, {ScanStrategy::reduce_ahead, 256, 8, 1u << 20, 256}},
 };
 
+// Through WebGPU, the same card. Dawn (npm bun-webgpu 0.1.7) at 2^26, in us, with 1, 2 and 4 MiB of
+// tiles ahead, and looking back:
+//                   1      2      4      look back
+//   portable 256 8  244    228    207    281
+//            512 4  252    252    253    318
+//   barrier  128 8  198    189    192    269
+//            256 8         193           254
+inline constexpr ScanPolicyRow kWebgpuScanPolicies[] = {
+    {16 * kScanKiB, {ScanStrategy::one_workgroup, 1024, 1, 1}},
+    {512 * kScanKiB, {ScanStrategy::look_back, 256, 2, 1u << 20}},
+    {2 * kScanMiB, {ScanStrategy::look_back, 256, 4, 1u << 20}},
+    {8 * kScanMiB, {ScanStrategy::look_back, 256, 8, 1u << 20}},
+    {~std::uint64_t{0}, {ScanStrategy::reduce_ahead, 256, 8, 1u << 20, 256}},
+};
+
 // GPUs that nobody measured, and whose workgroups may not progress while others wait: no waiting,
 // though it would end.
 inline constexpr ScanPolicyRow kOtherGpuScanPolicies[] = {
@@ -65,7 +80,21 @@ inline std::span<const ScanPolicyRow> scan_policy_rows(const Caps& caps, Tier ti
     if (caps.cpu_device) return kCpuScanPolicies;
     if (caps.forward_progress != ForwardProgress::guaranteed) return kOtherGpuScanPolicies;
     if (tier == Tier::barrier) return kGpuBarrierScanPolicies;
-    return kGpuScanPolicies;
+    return caps.api == Api::webgpu ? kWebgpuScanPolicies : kGpuScanPolicies;
+}
+
+// Where the barrier kernel was measured to be faster than the subgroup kernel: through WebGPU on
+// the H200, whose compilers leave more of shuffles than of barriers to be done. In us, Dawn and
+// wgpu-native, 2026-11-30:
+//   items   portable     barrier
+//   2^16    8.2   19     7.7   25
+//   2^20    14    30     12    27
+//   2^24    80   101     59    87
+//   2^26    207  280     193  200
+//   2^28    1052 997     728  723
+inline bool scan_prefers_barrier(const Caps& caps) {
+    return caps.api == Api::webgpu && !caps.cpu_device &&
+           caps.forward_progress == ForwardProgress::guaranteed;
 }
 
 }  // namespace lanewise::detail
