@@ -175,49 +175,67 @@ private:
         return {};
     }
 
-    // WebGPU's usage scopes: in one dispatch a buffer is read, or written, not both, whatever the
-    // ranges are; and bindings that are written do not overlap.
+    // Overlaps are wrong in every plan. Beyond that, WebGPU's usage scopes: in one dispatch a
+    // buffer is read, or written, not both, whatever the ranges are. There it counts how a pass's
+    // kernel declares its bindings: what one writes another may only read.
     Result<void> check_shared_buffers() const {
-        for (const Pass& pass : plan_.passes) {
+        constexpr std::pair<Role, Role> kPairs[] = {{Role::input, Role::output},
+                                                    {Role::input, Role::scratch},
+                                                    {Role::output, Role::scratch},
+                                                    {Role::output, Role::count},
+                                                    {Role::scratch, Role::count}};
+        for (const auto& [a, b] : kPairs) {
+            if (in_place_ && a == Role::input && b == Role::output) continue;
+            const Range& x = range(a);
+            const Range& y = range(b);
+            if (x.buffer == nullptr || !overlap(x, y)) continue;
+            return refuse(
+                ErrorCode::bad_argument,
+                "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give each a range "
+                "of its own",
+                to_text(a), x.begin, x.bytes, to_text(b), y.begin, y.bytes);
+        }
+        for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
+            const Pass& pass = plan_.passes[i];
             if (pass.when == When::count_in_buffer && count_buffer_ == nullptr) continue;
-            for (const Role a : pass.bindings) {
-                for (const Role b : pass.bindings) {
-                    if (a >= b || !shares_badly(a, b)) continue;
-                    const Range& x = range(a);
-                    const Range& y = range(b);
-                    if (overlap(x, y)) {
-                        return refuse(ErrorCode::bad_argument,
-                                      "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give "
-                                      "each a range of its own",
-                                      to_text(a), x.begin, x.bytes, to_text(b), y.begin, y.bytes);
-                    }
-                    return refuse(ErrorCode::bad_argument,
-                                  "{} and {} are ranges of one buffer, which WebGPU does not let a "
-                                  "pass both read and write: give each a buffer of its own",
-                                  to_text(a), to_text(b));
+            const std::vector<Shown> shown = shown_in(pass, executable_.pipelines[i].bindings);
+            for (std::size_t b = 0; b < shown.size(); ++b) {
+                for (std::size_t a = 0; a < b; ++a) {
+                    if (auto checked = check_shared(shown[a], shown[b]); !checked) return checked;
                 }
             }
         }
         return {};
     }
 
-    bool shares_badly(Role a, Role b) const {
-        const Range& x = range(a);
-        const Range& y = range(b);
-        if (x.buffer == nullptr || x.buffer != y.buffer) return false;
-        if (in_place_ && (a == Role::input || a == Role::output) &&
-            (b == Role::input || b == Role::output))
-            return false;
-        const bool x_written = is_written(a);
-        const bool y_written = is_written(b);
-        if (!x_written && !y_written) return false;
-        return x_written != y_written || overlap(x, y);
+    struct Shown {
+        Role role;
+        bool written;
+    };
+
+    std::vector<Shown> shown_in(const Pass& pass,
+                                const std::vector<wgsl::ShaderBinding>& bindings) const {
+        // In place the pass that writes the output has one binding for both.
+        const bool replaced =
+            in_place_ && std::ranges::find(pass.bindings, Role::output) != pass.bindings.end();
+        std::vector<Shown> shown;
+        for (const wgsl::ShaderBinding& binding : bindings) {
+            const Role role = pass.bindings[binding.number];
+            if (replaced && role == Role::output) continue;
+            shown.push_back(
+                {role, binding.access != Access::read || (replaced && role == Role::input)});
+        }
+        return shown;
     }
 
-    bool is_written(Role role) const {
-        if (in_place_ && role == Role::input) return true;
-        const Argument* argument = plan_.argument(role);
-        return argument != nullptr && argument->access != Access::read;
+    Result<void> check_shared(const Shown& a, const Shown& b) const {
+        const WGPUBuffer buffer = range(a.role).buffer;
+        if (buffer == nullptr || buffer != range(b.role).buffer || a.written == b.written)
+            return {};
+        return refuse(ErrorCode::bad_argument,
+                      "{} and {} are ranges of one buffer, which WebGPU does not let a pass both "
+                      "read and write: give each a buffer of its own",
+                      to_text(a.role), to_text(b.role));
     }
 
     Result<void> make_in_place() {

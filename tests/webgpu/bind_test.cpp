@@ -138,7 +138,7 @@ TEST_F(WebgpuBind, SmallBuffersAreNamedWithBothSizes) {
     bad = good_;
     bad.input = {small.get(), 0, kWholeBytes};
     EXPECT_TRUE(has(refusal(bad), {"input", std::to_string(kWholeBytes - 16)}));
-    bad.input = {small.get(), ~std::uint64_t{0} / 256 * 256, kWholeBytes};
+    bad.input = {good_.input.buffer, ~std::uint64_t{0} / 256 * 256, kWholeBytes};
     EXPECT_TRUE(has(refusal(bad), {"input"})) << "offsets do not wrap";
     bad = good_;
     EXPECT_TRUE(has(refusal(bad, webgpu::CountBuffer{buffers_.count.get(), 256}), {"count"}));
@@ -255,6 +255,17 @@ TEST_F(WebgpuBind, ABufferIsReadOrWritten) {
     bad.output = at(0, kWholeBytes);
     bad.scratch = at(4096, scratch_bytes);
     EXPECT_TRUE(has(refusal(bad), {"output", "scratch", "overlap"}));
+    // Also where no pass binds both.
+    use(plan_scan(rig().caps(), {.max_count = kCount,
+                                 .tier = Tier::barrier,
+                                 .policy = ScanPolicy{.strategy = ScanStrategy::one_workgroup}}));
+    bad = good_;
+    bad.input = at(0, kWholeBytes);
+    bad.scratch = at(4096, plan_.argument(Role::scratch)->bytes);
+    EXPECT_TRUE(has(refusal(bad, buffers_.count_buffer()), {"input", "scratch", "overlap"}));
+    bad = good_;
+    bad.scratch = at(0, plan_.argument(Role::scratch)->bytes);
+    EXPECT_TRUE(has(refusal(bad, webgpu::CountBuffer{room.get(), 0}), {"count", "overlap"}));
 }
 
 // What is fine with WebGPU is let through, and runs.
@@ -275,6 +286,59 @@ TEST_F(WebgpuBind, BuffersThatAreOnlyReadOrOnlyWrittenAreShared) {
     webgpu::Buffers reads = good_;
     reads.input = {room.get(), 0, kWholeBytes};
     run(reads, webgpu::CountBuffer{room.get(), 1 << 16});
+}
+
+// Whatever ranges share a buffer, in whichever strategy: what is let through is what WebGPU takes.
+// (A kernel may only read what another pass of the plan writes.)
+TEST_F(WebgpuBind, WhatIsLetThroughRuns) {
+    const OwnedBuffer room = arena(1 << 18);
+    int refused = 0, ran = 0;
+    const auto check = [&](const Result<Plan>& plan) {
+        use(plan);
+        SCOPED_TRACE(to_text(plan_));
+        const auto part = [&](std::uint64_t place, const webgpu::Buffer& buffer) {
+            return webgpu::Buffer{room.get(), place << 15, buffer.bytes};
+        };
+        // Bits: input, output, scratch, count in the shared buffer; the last: in place.
+        for (unsigned shared = 0; shared < 32; ++shared) {
+            webgpu::Buffers buffers = good_;
+            webgpu::Count count = kCount;
+            const bool in_place = (shared & 16) != 0;
+            if ((shared & 1) != 0) buffers.input = part(0, good_.input);
+            if ((shared & 2) != 0) buffers.output = part(1, good_.output);
+            if ((shared & 4) != 0) buffers.scratch = part(2, good_.scratch);
+            if ((shared & 8) != 0) count = webgpu::CountBuffer{room.get(), 7 << 15};
+            if (in_place && (!plan_.in_place || (shared & 2) != 0)) continue;
+            if (in_place) buffers.output = buffers.input;
+            const auto binding = executable_->bind(buffers, count);
+            if (!binding) {
+                EXPECT_EQ(binding.error().code, ErrorCode::bad_argument);
+                EXPECT_TRUE(has(binding.error().message, {"one buffer"}));
+                ++refused;
+                continue;
+            }
+            const auto done =
+                rig().owned().run([&](WGPUCommandEncoder encoder) { binding->record(encoder); });
+            EXPECT_TRUE(done) << shared << ": " << done.error().message;
+            ++ran;
+        }
+    };
+    for (const ScanStrategy strategy :
+         {ScanStrategy::one_workgroup, ScanStrategy::reduce_then_scan, ScanStrategy::look_back}) {
+        check(plan_scan(
+            rig().caps(),
+            {.max_count = kCount,
+             .policy = ScanPolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 1}}));
+    }
+    for (const ReduceStrategy strategy :
+         {ReduceStrategy::one_workgroup, ReduceStrategy::two_pass}) {
+        check(plan_reduce(
+            rig().caps(),
+            {.max_count = kCount,
+             .policy = ReducePolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 1}}));
+    }
+    EXPECT_GT(refused, 10);
+    EXPECT_GT(ran, 10);
 }
 
 TEST_F(WebgpuBind, InPlaceWhereThePlanAllowsIt) {
