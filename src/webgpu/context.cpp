@@ -25,14 +25,20 @@ void on_popped(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringVie
     auto& scope = *static_cast<Caught*>(caught);
     scope.status = status;
     scope.type = type;
-    scope.message = to_string(message);
+    scope.message = one_line(message);
     scope.done = true;
 }
 
-// Implementations write whole paragraphs: errors are one line.
-std::string one_line(std::string_view text) {
+}  // namespace
+
+std::string to_string(WGPUStringView text) {
+    if (text.data == nullptr) return {};
+    return {text.data, text.length == WGPU_STRLEN ? std::strlen(text.data) : text.length};
+}
+
+std::string one_line(WGPUStringView text) {
     std::string line;
-    for (const char c : text) {
+    for (const char c : to_string(text)) {
         const bool blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
         if (!blank)
             line += c;
@@ -41,13 +47,6 @@ std::string one_line(std::string_view text) {
     }
     while (line.ends_with(' ')) line.pop_back();
     return line;
-}
-
-}  // namespace
-
-std::string to_string(WGPUStringView text) {
-    if (text.data == nullptr) return {};
-    return {text.data, text.length == WGPU_STRLEN ? std::strlen(text.data) : text.length};
 }
 
 WGPUStringView view_of(std::string_view text) { return {text.data(), text.size()}; }
@@ -109,16 +108,15 @@ Result<void> DeviceContext::checked(std::string_view doing, ErrorCode refused,
     for (const Caught& scope : scopes) wait_until(wgpu, instance_, scope.done);
     for (const Caught& scope : scopes) {
         if (scope.status != WGPUPopErrorScopeStatus_Success) {
-            return tl::unexpected(Error{
-                ErrorCode::device_lost,
-                fmt::format("{}: the device does not answer: {}", doing, one_line(scope.message)),
-                {}});
+            return tl::unexpected(
+                Error{ErrorCode::device_lost,
+                      fmt::format("{}: the device does not answer: {}", doing, scope.message),
+                      {}});
         }
         if (scope.type == WGPUErrorType_NoError) continue;
         const ErrorCode code =
             scope.type == WGPUErrorType_OutOfMemory ? ErrorCode::out_of_memory : refused;
-        return tl::unexpected(
-            Error{code, fmt::format("{}: {}", doing, one_line(scope.message)), {}});
+        return tl::unexpected(Error{code, fmt::format("{}: {}", doing, scope.message), {}});
     }
     return {};
 }

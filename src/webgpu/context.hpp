@@ -16,6 +16,8 @@ namespace lanewise::webgpu::detail {
 
 // Text of WebGPU's; null and WGPU_STRLEN mean what they mean there.
 std::string to_string(WGPUStringView text);
+// The same with blanks and ends of lines as one blank each: implementations write whole paragraphs.
+std::string one_line(WGPUStringView text);
 WGPUStringView view_of(std::string_view text);
 
 // A reference to an object. `release` is a member of Functions; the functions must outlive it.

@@ -19,8 +19,6 @@ struct Library {
 
     // The number that the library has for a feature of our header.
     WGPUFeatureName number_of(WGPUFeatureName feature) const;
-    // wgpu-native ends the process when it is asked for a scope of internal errors.
-    bool has_internal_scopes() const { return functions.QueueGetTimestampPeriod == nullptr; }
 };
 
 // `name`: a path or name as the system's loader takes it; empty: the first of the default names

@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "src/webgpu/context.hpp"
 #include "src/webgpu/gpu_library.hpp"
 
 namespace lanewise::webgpu::detail {
@@ -51,25 +52,6 @@ bool names(const std::vector<std::string>& list, const char* name) {
     return name != nullptr && std::ranges::find(list, name) != list.end();
 }
 
-// One line: implementations put their reasons into further lines.
-std::string text_of(WGPUStringView view) {
-    if (view.data == nullptr) return {};
-    const std::string_view all = view.length == WGPU_STRLEN
-                                     ? std::string_view(view.data)
-                                     : std::string_view(view.data, view.length);
-    std::string text;
-    for (const char letter : all) {
-        const bool is_space = letter == ' ' || letter == '\n' || letter == '\r' || letter == '\t';
-        if (!is_space) {
-            text += letter;
-        } else if (!text.empty() && text.back() != ' ') {
-            text += ' ';
-        }
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    return text;
-}
-
 // What a callback brought. The call's answer may come after nobody waits for it any more (the
 // device was lost): so it is shared with the callback.
 struct Answer {
@@ -90,7 +72,7 @@ void answer(void* user, bool is_good, WGPUStringView message, auto fill) noexcep
     to.is_good = is_good;
     fill(to);
     try {
-        to.message = text_of(message);
+        to.message = one_line(message);
     } catch (...) {
     }
 }
@@ -159,7 +141,7 @@ void on_lost(WGPUDevice const*, WGPUDeviceLostReason reason, WGPUStringView mess
         reason == WGPUDeviceLostReason_Unknown || reason == WGPUDeviceLostReason_FailedCreation;
     if (listener == nullptr || !is_loss) return;
     try {
-        const std::string why = text_of(message);
+        const std::string why = one_line(message);
         {
             const std::scoped_lock lock(listener->mutex);
             listener->loss = why;
@@ -175,7 +157,7 @@ void on_uncaptured(WGPUDevice const*, WGPUErrorType, WGPUStringView message, voi
     const auto listener = Listeners::all().find(number);
     if (listener == nullptr) return;
     try {
-        listener->hear(text_of(message));
+        listener->hear(one_line(message));
     } catch (...) {
     }
 }
@@ -242,7 +224,7 @@ struct OwnedDevice::State {
     WGPUInstance instance = nullptr;
     WGPUAdapter adapter = nullptr;
     WGPUDevice device = nullptr;
-    WGPUQueue queue = nullptr;
+    std::optional<DeviceContext> context;  // once there is a device
     DeviceListing listing;
     std::shared_ptr<Listener> listener = std::make_shared<Listener>();
     std::uintptr_t number = 0;
@@ -274,7 +256,7 @@ struct OwnedDevice::State {
 
 OwnedDevice::State::~State() {
     const Functions& call = wgpu();
-    if (queue != nullptr) call.QueueRelease(queue);
+    context.reset();
     if (device != nullptr) call.DeviceRelease(device);
     if (adapter != nullptr) call.AdapterRelease(adapter);
     if (number != 0) Listeners::all().remove(number);
@@ -333,8 +315,8 @@ Result<void> OwnedDevice::State::make_adapter(const std::string& name) {
             Error{ErrorCode::unsupported,
                   fmt::format("{} does not say what its device is", library.name)});
     }
-    listing = {.name = text_of(info.device),
-               .driver = text_of(info.description),
+    listing = {.name = one_line(info.device),
+               .driver = one_line(info.description),
                .type = type_text(info.adapterType),
                .backend = backend_text(info.backendType)};
     const bool is_null = info.backendType == WGPUBackendType_Null;
@@ -408,7 +390,7 @@ Result<void> OwnedDevice::State::make_device(const OwnedDeviceOptions& options) 
             Error{ErrorCode::unsupported, fmt::format("{} makes no device of {}: {}", library.name,
                                                       listing.name, made->message)});
     }
-    queue = call.DeviceGetQueue(device);
+    context.emplace(Adoption{instance, adapter, device, library.functions});
     call.DeviceGetLimits(device, &limits);
     return {};
 }
@@ -416,41 +398,12 @@ Result<void> OwnedDevice::State::make_device(const OwnedDeviceOptions& options) 
 Result<void> OwnedDevice::State::checked(std::string_view doing, const std::function<void()>& calls,
                                          std::uint64_t bytes) const {
     if (auto living = alive(); !living) return living;
-    const Functions& call = wgpu();
-    std::vector<Answers> scopes{std::make_shared<Answer>(), std::make_shared<Answer>()};
-    call.DevicePushErrorScope(device, WGPUErrorFilter_Validation);
-    call.DevicePushErrorScope(device, WGPUErrorFilter_OutOfMemory);
-    if (library.has_internal_scopes()) {
-        call.DevicePushErrorScope(device, WGPUErrorFilter_Internal);
-        scopes.push_back(std::make_shared<Answer>());
-    }
-    calls();
-    for (const Answers& scope : scopes) {
-        call.DevicePopErrorScope(device,
-                                 ask<WGPUPopErrorScopeCallbackInfo>(
-                                     scope, [](WGPUPopErrorScopeStatus status, WGPUErrorType type,
-                                               WGPUStringView message, void* user, void*) {
-                                         answer(user, status == WGPUPopErrorScopeStatus_Success,
-                                                message, [&](Answer& to) { to.error = type; });
-                                     }));
-    }
-    if (auto waited = wait_for(scopes); !waited) return waited;
-    for (const Answers& scope : scopes) {
-        if (scope->is_good && scope->error == WGPUErrorType_NoError) continue;
-        if (!scope->is_good || scope->error == WGPUErrorType_Internal ||
-            scope->error == WGPUErrorType_Unknown)
-            return tl::unexpected(
-                Error{ErrorCode::unsupported, fmt::format("{} failed: {}", doing, scope->message)});
-        if (scope->error == WGPUErrorType_OutOfMemory) {
-            const std::string wanted = bytes == 0 ? "" : fmt::format(" ({} bytes)", bytes);
-            return tl::unexpected(
-                Error{ErrorCode::out_of_memory,
-                      fmt::format("{}{}: out of memory: {}", doing, wanted, scope->message)});
-        }
-        return tl::unexpected(Error{ErrorCode::bad_argument,
-                                    fmt::format("{} was refused: {}", doing, scope->message)});
-    }
-    return {};
+    auto done = context->checked(doing, ErrorCode::bad_argument, calls);
+    if (done) return done;
+    if (auto living = alive(); !living) return living;
+    if (done.error().code == ErrorCode::out_of_memory && bytes != 0)
+        done.error().message += fmt::format(" ({} bytes)", bytes);
+    return done;
 }
 
 Result<void> OwnedDevice::State::run(std::string_view doing,
@@ -472,9 +425,9 @@ Result<void> OwnedDevice::State::run(std::string_view doing,
     }
     const auto done = std::make_shared<Answer>();
     auto submitted = checked(doing, [&] {
-        call.QueueSubmit(queue, commands == nullptr ? 0 : 1, &commands);
+        call.QueueSubmit(context->queue(), commands == nullptr ? 0 : 1, &commands);
         call.QueueOnSubmittedWorkDone(
-            queue,
+            context->queue(),
             ask<WGPUQueueWorkDoneCallbackInfo>(done, [](WGPUQueueWorkDoneStatus status,
                                                         WGPUStringView message, void* user, void*) {
                 answer(user, status == WGPUQueueWorkDoneStatus_Success, message, [](Answer&) {});
@@ -551,7 +504,7 @@ Result<DeviceListing> OwnedDevice::list(const std::string& library) {
 const Functions& OwnedDevice::wgpu() const { return state_->wgpu(); }
 WGPUInstance OwnedDevice::instance() const { return state_->instance; }
 WGPUDevice OwnedDevice::device() const { return state_->device; }
-WGPUQueue OwnedDevice::queue() const { return state_->queue; }
+WGPUQueue OwnedDevice::queue() const { return state_->context->queue(); }
 const DeviceListing& OwnedDevice::listing() const { return state_->listing; }
 
 Adoption OwnedDevice::adoption() const {
@@ -600,7 +553,8 @@ Result<void> OwnedDevice::upload(const OwnedBuffer& buffer, std::uint64_t offset
         if (auto read = download(buffer, word, whole); !read) return read;
         std::ranges::copy(bytes, whole.begin() + static_cast<std::ptrdiff_t>(from - word));
         return state_->checked("writing to a buffer", [&] {
-            wgpu().QueueWriteBuffer(state_->queue, buffer.get(), word, whole.data(), whole.size());
+            wgpu().QueueWriteBuffer(state_->context->queue(), buffer.get(), word, whole.data(),
+                                    whole.size());
         });
     };
     const std::uint64_t into_word = offset % kCopyAlignment;
@@ -620,7 +574,8 @@ Result<void> OwnedDevice::upload(const OwnedBuffer& buffer, std::uint64_t offset
     while (!data.empty()) {
         const auto part = data.first(std::min<std::size_t>(data.size(), kUploadBytes));
         auto written = state_->checked("writing to a buffer", [&] {
-            wgpu().QueueWriteBuffer(state_->queue, buffer.get(), offset, part.data(), part.size());
+            wgpu().QueueWriteBuffer(state_->context->queue(), buffer.get(), offset, part.data(),
+                                    part.size());
         });
         if (!written) return written;
         offset += part.size();
@@ -696,7 +651,7 @@ Result<std::vector<double>> OwnedDevice::run_timed(
     // From the first stamp on: nanoseconds since boot would lose digits in a double.
     const auto period_of = wgpu().QueueGetTimestampPeriod;
     const double period =
-        period_of != nullptr ? static_cast<double>(period_of(state_->queue)) : 1.0;
+        period_of != nullptr ? static_cast<double>(period_of(state_->context->queue())) : 1.0;
     std::vector<double> nanoseconds;
     for (const std::uint64_t tick : ticks) {
         nanoseconds.push_back(static_cast<double>(static_cast<std::int64_t>(tick - ticks.front())) *
