@@ -13,6 +13,10 @@
 // scope of the device each, and process the instance's events until it is answered. Other threads
 // should leave the device's error scopes alone meanwhile.
 //
+// A device that is lost answers as WebGPU has it: calls seem to succeed, and their commands do
+// nothing. device_lost is an error where the implementation says so; else the application hears of
+// the loss through the callback that it made the device with.
+//
 // Threads: Device and Executable may be used from several threads at once where the implementation
 // allows it for its objects. A Binding is recorded by one thread at a time.
 #pragma once

@@ -174,9 +174,11 @@ Result<void> check_device(const Caps& caps, const Combination& combination, cons
                                                             combination.custom->name, missing));
         }
     } else if (layout_of(combination).float64 && !caps.types.float64) {
-        return fail(ErrorCode::unsupported,
-                    fmt::format("{} of {} into f64 needs shaderFloat64, which this device lacks",
-                                to_text(combination.op), to_text(combination.element)));
+        return fail(
+            ErrorCode::unsupported,
+            fmt::format(
+                "{} of {} into f64 needs 64-bit floats (shaderFloat64), which this device lacks",
+                to_text(combination.op), to_text(combination.element)));
     }
     if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
         caps.limits.max_groups_x == 0) {
@@ -199,13 +201,15 @@ Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing>
     if (chosen == Addressing::device_address && !caps.device_addresses) {
         if (wanted) {
             return fail(ErrorCode::unsupported,
-                        "device addresses are not enabled on this device (bufferDeviceAddress)");
+                        caps.api == Api::webgpu ? "WebGPU has no device addresses"
+                                                : "device addresses are not enabled on this device "
+                                                  "(bufferDeviceAddress)");
         }
-        return fail(
-            ErrorCode::limit_exceeded,
-            fmt::format("{} {} are {} bytes, above max_storage_range {}; enable "
-                        "bufferDeviceAddress or {} in parts",
-                        max_count, what, most_bytes, caps.limits.max_storage_range, primitive));
+        return fail(ErrorCode::limit_exceeded,
+                    fmt::format("{} {} are {} bytes, above max_storage_range {}; {}{} in parts",
+                                max_count, what, most_bytes, caps.limits.max_storage_range,
+                                caps.api == Api::webgpu ? "" : "enable bufferDeviceAddress or ",
+                                primitive));
     }
     if (chosen == Addressing::descriptor && !fits) {
         return fail(ErrorCode::limit_exceeded,

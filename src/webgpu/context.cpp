@@ -114,6 +114,11 @@ Result<void> DeviceContext::checked(std::string_view doing, ErrorCode refused,
                       {}});
         }
         if (scope.type == WGPUErrorType_NoError) continue;
+        // What wgpu-native makes a validation error of.
+        if (scope.message.contains("device is lost")) {
+            return tl::unexpected(
+                Error{ErrorCode::device_lost, fmt::format("{}: {}", doing, scope.message), {}});
+        }
         const ErrorCode code =
             scope.type == WGPUErrorType_OutOfMemory ? ErrorCode::out_of_memory : refused;
         return tl::unexpected(Error{code, fmt::format("{}: {}", doing, scope.message), {}});

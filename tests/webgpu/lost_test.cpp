@@ -44,14 +44,18 @@ TEST_F(WebgpuLost, ADestroyedDeviceCanBeLetGo) {
         ASSERT_TRUE(binding);
         destroy((*owned)->device());
         // None of these waits for ever, or ends the process.
-        const bool compiled = device->compile(*plan).has_value();
-        const bool bound = executable->bind(memory.buffers(*plan), std::uint64_t{1000}).has_value();
-        const bool ran = (*owned)
-                             ->run([&](WGPUCommandEncoder encoder) { binding->record(encoder); })
-                             .has_value();
-        const bool adopted = webgpu::Device::adopt((*owned)->adoption()).has_value();
+        const auto compiled = device->compile(*plan);
+        const auto bound = executable->bind(memory.buffers(*plan), std::uint64_t{1000});
+        const auto ran =
+            (*owned)->run([&](WGPUCommandEncoder encoder) { binding->record(encoder); });
+        const auto adopted = webgpu::Device::adopt((*owned)->adoption());
         if (test_device_name().starts_with("wgpu_")) {
-            EXPECT_FALSE(compiled || bound || ran || adopted);
+            ASSERT_FALSE(compiled || bound || ran || adopted);
+            EXPECT_EQ(compiled.error().code, ErrorCode::device_lost) << compiled.error().message;
+            EXPECT_EQ(compiled.error().retry_caps, nullptr);
+            EXPECT_EQ(bound.error().code, ErrorCode::device_lost) << bound.error().message;
+            EXPECT_EQ(ran.error().code, ErrorCode::device_lost) << ran.error().message;
+            EXPECT_EQ(adopted.error().code, ErrorCode::device_lost) << adopted.error().message;
         }
     }
     owned->reset();
