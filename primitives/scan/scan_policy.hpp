@@ -91,8 +91,9 @@ inline std::span<const ScanPolicyRow> scan_policy_rows(const Caps& caps, Tier ti
 //   2^16    8.2   19     7.7   25
 //   2^20    14    30     12    27
 //   2^24    80   101     59    87
-//   2^26    207  280     193  200
+//   2^26    207  237     193  200
 //   2^28    1052 997     728  723
+// (2^28 and below 2^26 portable before its loops of shuffles were written out: 276 at 2^26.)
 inline bool scan_prefers_barrier(const Caps& caps) {
     return caps.api == Api::webgpu && !caps.cpu_device &&
            caps.forward_progress == ForwardProgress::guaranteed;
