@@ -1,42 +1,32 @@
 // Runs the kernels in WGSL on Dawn in Node, as kernels/kernels.md tells a host to: reduce and scan, counts
-// from the host and in a buffer. Compilation messages of any kind are failures.
+// from the host and in a buffer, in every tier; the pinned one where the device takes sizes, which no
+// library with a C interface does yet. Compilation messages of any kind are failures.
 //
-//   node dawn.mjs TOOL
+//   node dawn.mjs TOOL DAWN
 //
-// TOOL is the built `lanewise`. The package `webgpu` (npm) is looked for in $LANEWISE_NODE_MODULES, or where
-// Node looks from the current folder; VK_ICD_FILENAMES chooses the driver, SwiftShader's for instance.
+// TOOL is the built `lanewise`, DAWN the dawn.node of npm's package `webgpu`; VK_ICD_FILENAMES chooses the
+// driver, SwiftShader's for instance.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
 const kShareBytes = 20;
 
-const tool = process.argv[2];
-if (!tool) {
-    console.error("usage: node dawn.mjs TOOL");
+const [tool, dawn] = process.argv.slice(2);
+if (!tool || !dawn) {
+    console.error("usage: node dawn.mjs TOOL DAWN");
     process.exit(2);
 }
 
 async function makeDevice() {
-    let webgpu;
-    try {
-        const from = createRequire(join(process.env.LANEWISE_NODE_MODULES ?? process.cwd(), "x.js"));
-        webgpu = await import(pathToFileURL(from.resolve("webgpu")));
-    } catch (error) {
-        console.log(`skipped: no package webgpu (${error.code})`);
-        process.exit(0);
-    }
+    const webgpu = createRequire(import.meta.url)(dawn);
     Object.assign(globalThis, webgpu.globals);
     const gpu = webgpu.create([]);
     const adapter = await gpu.requestAdapter();
-    if (!adapter) {
-        console.log("skipped: no adapter");
-        process.exit(0);
-    }
-    const features = ["subgroups"].filter((feature) => adapter.features.has(feature));
+    if (!adapter) throw new Error("Dawn takes none of the devices here");
+    const features = ["subgroups", "subgroup-size-control"].filter((feature) => adapter.features.has(feature));
     const device = await adapter.requestDevice({ requiredFeatures: features });
     return { gpu, device, info: adapter.info, features };
 }
@@ -50,7 +40,8 @@ function capsOf(info, features) {
         subgroup: subgroups
             ? { operations: ["basic", "vote", "arithmetic", "ballot", "shuffle"], stages: ["compute"],
                 size: info.subgroupMinSize, min_size: info.subgroupMinSize, max_size: info.subgroupMaxSize,
-                size_is_true: true }
+                size_is_true: true, max_workgroup_subgroups: 256 / info.subgroupMinSize,
+                required_size_stages: features.includes("subgroup-size-control") ? ["compute"] : [] }
             : {},
         limits: { max_workgroup_invocations: 256, max_workgroup_size_x: 256, max_workgroup_memory: 16384,
                   max_groups_x: 65535, max_groups_y: 65535, max_groups_z: 65535, max_storage_buffers: 8,
@@ -203,7 +194,8 @@ try {
     const capsFile = join(folder, "caps.json");
     writeFileSync(capsFile, JSON.stringify(capsOf(info, features)));
     const host = new Host(device, folder, capsFile);
-    const tiers = features.includes("subgroups") ? ["portable", "barrier"] : ["barrier"];
+    const tiers = [...(features.includes("subgroup-size-control") ? ["pinned"] : []),
+                   ...(features.includes("subgroups") ? ["portable"] : []), "barrier"];
     const most = 70000;
     for (const tier of tiers) {
         for (const count of [0, 1, 7, 1000, 65537, most]) {
@@ -231,7 +223,7 @@ try {
             }
         }
     }
-    console.log(`${info.description}: ${host.pipelines.size} texts without a message, ${host.runs} runs right`);
+    console.log(`${info.description}: ${tiers.join(", ")}: ${host.pipelines.size} texts without a message, ${host.runs} runs right`);
 } catch (error) {
     console.log(error.message);
     process.exitCode = 1;
