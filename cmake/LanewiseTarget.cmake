@@ -30,10 +30,13 @@ function(lanewise_target_defaults target)
     target_compile_definitions(${target} PRIVATE $<$<BOOL:${LANEWISE_ASSERTIONS}>:_GLIBCXX_ASSERTIONS>)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL EXECUTABLE AND UNIX AND NOT APPLE)
-        # Where implementations of WebGPU lie. Sanitizers open libraries in the program's place, for
-        # which only the older tag of a search path counts.
+        # Where implementations of WebGPU lie.
         set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN")
-        target_link_options(${target} PRIVATE $<$<BOOL:${LANEWISE_SANITIZE}>:-Wl,--disable-new-dtags>)
+        if(LANEWISE_SANITIZE)
+            # Sanitizers open libraries in the program's place, for which only the older tag of a search
+            # path counts.
+            target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+        endif()
     endif()
     if(LANEWISE_SANITIZE)
         target_compile_options(${target} PRIVATE
