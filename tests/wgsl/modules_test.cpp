@@ -22,6 +22,7 @@ enable subgroups;
 // Prologue: of a test.
 const LW_FORM_SUBGROUP = 1u;
 const LW_SUBGROUP_ID = 0u;
+const LW_SUBGROUP_SIZE = 0u;
 const kWorkgroupSize = 96u;
 // End of the prologue.
 @group(0) @binding(0) var<storage, read_write> result: array<vec4<u32>>;

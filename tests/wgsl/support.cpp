@@ -165,8 +165,11 @@ std::vector<Machine> wgsl_machines(std::uint32_t subgroup_size) {
         Machine machine;
         machine.subgroup_size = subgroup_size;
         machine.seed = subgroup_size + machines.size();
-        // WGSL wants them in uniform flow.
+        // WGSL wants them in uniform flow, and promises that flow is uniform again behind whatever
+        // construct parted it (WGSL, uniformity analysis). What SPIR-V a compiler makes of that is
+        // its own.
         machine.uniform_subgroup_operations = true;
+        machine.reconvergence = simulator::Reconvergence::maximal;
         change(machine);
         machines.push_back(machine);
     };
