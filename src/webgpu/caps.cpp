@@ -15,10 +15,6 @@ namespace {
 constexpr std::uint32_t kSmallestSize = 4;
 constexpr std::uint32_t kLargestSize = 128;
 
-// Features that webgpu.h of an implementation names and that of others does not yet.
-constexpr auto kSubgroupSizeControl = static_cast<WGPUFeatureName>(0x00000017);
-constexpr auto kNativeSubgroup = static_cast<WGPUFeatureName>(0x00030021);  // wgpu-native's wgpu.h
-
 // The operations of WGSL's `subgroups` (WGSL, subgroup built-in functions). Of the relative
 // shuffles it has those by a distance that is the same in the whole workgroup.
 constexpr std::uint32_t kOperations = SubgroupOperation::basic | SubgroupOperation::vote |

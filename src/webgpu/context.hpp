@@ -14,6 +14,11 @@
 
 namespace lanewise::webgpu::detail {
 
+// Features that webgpu.h of an implementation names and that of others does not yet: Dawn's, and
+// wgpu-native's own (its wgpu.h), whose language does not know the standard one.
+inline constexpr auto kSubgroupSizeControl = static_cast<WGPUFeatureName>(0x00000017);
+inline constexpr auto kNativeSubgroup = static_cast<WGPUFeatureName>(0x00030021);
+
 // Text of WebGPU's; null and WGPU_STRLEN mean what they mean there.
 std::string to_string(WGPUStringView text);
 // The same with blanks and ends of lines as one blank each: implementations write whole paragraphs.

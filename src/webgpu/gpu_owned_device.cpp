@@ -31,11 +31,6 @@ constexpr std::uint64_t kCopyAlignment = 4;
 // Kernels read and write whole vectors.
 constexpr std::uint64_t kBufferAlignment = 16;
 
-// Later than the header of wgpu-native that we build with, but named by Dawn.
-constexpr auto kSubgroupSizeControl = static_cast<WGPUFeatureName>(0x17);
-// wgpu-native's own, whose language does not know the standard one.
-constexpr auto kNativeSubgroup = static_cast<WGPUFeatureName>(0x00030021);
-
 struct Feature {
     const char* name;
     WGPUFeatureName feature;
@@ -57,7 +52,6 @@ bool names(const std::vector<std::string>& list, const char* name) {
 struct Answer {
     bool is_there = false;
     bool is_good = false;
-    WGPUErrorType error = WGPUErrorType_NoError;
     std::string message;
     WGPUAdapter adapter = nullptr;
     WGPUDevice device = nullptr;
