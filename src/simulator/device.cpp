@@ -391,15 +391,10 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         const std::uint32_t dispatches = shared ? launch.dispatches : 1;
         for (std::uint32_t d = 0; d < dispatches && !engine.stopped; ++d) {
             const std::uint32_t first = shared ? d * plan.share.max_groups : 0;
-            const std::uint32_t parameters[8] = {static_cast<std::uint32_t>(launch.count),
-                                                 static_cast<std::uint32_t>(launch.count >> 32),
-                                                 launch.tiles,
-                                                 launch.tiles_per_group,
-                                                 launch.groups,
-                                                 first,
-                                                 state_->count_in_buffer ? 1u : 0u,
-                                                 0};
-            std::memcpy(constants.data(), parameters, sizeof parameters);
+            lanewise::detail::Parameters parameters = lanewise::detail::parameters_of(launch);
+            parameters.first_group = first;
+            if (state_->count_in_buffer) parameters.flags = lanewise::detail::kCountInBuffer;
+            std::memcpy(constants.data(), &parameters, sizeof parameters);
             if (plan.addressing == Addressing::device_address) {
                 for (std::size_t i = 0; i < pass.bindings.size(); ++i) {
                     const std::uint64_t address = object(pass.bindings[i]).address;
@@ -408,8 +403,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
             }
             if (has_uniform && state_->count_in_buffer) {
                 // The host of such a kernel copies the share out of scratch.
-                constexpr std::size_t kShareBytes = 20;
-                std::memcpy(constants.data(), object(Role::scratch).bytes.data(), kShareBytes);
+                std::memcpy(constants.data(), object(Role::scratch).bytes.data(),
+                            lanewise::detail::kShareBytes);
             }
             if (has_uniform) {
                 uniform.reset(constants, true);
