@@ -21,6 +21,8 @@ enum class Role : std::uint8_t {
     scratch,  // working memory; contents need not be set and are undefined afterwards
     state,    // zeroed when bound, left zeroed by each use; belongs to the binding
     count,    // one u32 (u64 where the plan uses device addresses): the number of items
+    values,   // what travels with the items of the input
+    values_out,
 };
 
 struct BufferUsage {
@@ -96,6 +98,19 @@ struct Constant {
     bool operator==(const Constant&) const = default;
 };
 
+// What a pass has under a binding number: a buffer, or a range of it.
+struct PassBuffer {
+    Role role = Role::input;
+    std::uint64_t offset = 0;  // of scratch alone; a multiple of 256
+    std::uint64_t bytes = 0;   // 0: all of the buffer
+
+    PassBuffer() = default;
+    PassBuffer(Role whole) : role(whole) {}  // NOLINT(google-explicit-constructor)
+    PassBuffer(Role part, std::uint64_t part_offset, std::uint64_t part_bytes)
+        : role(part), offset(part_offset), bytes(part_bytes) {}
+    bool operator==(const PassBuffer&) const = default;
+};
+
 struct Pass {
     std::string name;    // e.g. "reduce_tiles": the kernel's file, the debug label, the timestamp
     std::string kernel;  // catalogue name, e.g. "reduce_tiles.subgroup.e32_a32.descriptor"
@@ -104,7 +119,7 @@ struct Pass {
     std::uint32_t required_subgroup_size = 0;  // 0: none required
     bool full_subgroups = false;               // required of the pipeline
     std::vector<Constant> constants;
-    std::vector<Role> bindings;  // by binding number
+    std::vector<PassBuffer> bindings;  // by binding number
     Groups groups = Groups::one;
     When when = When::always;
     bool waits = false;  // reads what the pass before it wrote: a memory barrier stands between
@@ -124,11 +139,15 @@ struct Plan {
     std::uint64_t max_count = 0;
     std::uint32_t element_bytes = 0;  // bytes of one input element
     std::uint32_t result_bytes = 0;   // bytes of one output for each item; 0: the output is one
+    std::uint32_t value_bytes = 0;    // bytes of one of the values; 0: there are none
     Share share;
-    // input, output and scratch, for the caller to provide; requirements() by another name.
+    // input, output, values, values_out and scratch, as there are, for the caller to provide;
+    // requirements() by another name.
     std::vector<Argument> arguments;
     std::uint32_t state_bytes = 0;  // of the binding's own state; 0: none
     bool in_place = false;          // the output may be the input, as the same range
+    // Where the result is: output, or input of a sort by ping-pong (then values, not values_out).
+    Role result = Role::output;
     // Where in scratch the arguments of indirect dispatches stand: 16 bytes for each dispatch
     // (x, y, z, unused), written by the pass count_to_groups.
     std::uint64_t indirect_offset = 0;

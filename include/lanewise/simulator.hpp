@@ -173,6 +173,8 @@ struct Buffers {
     Buffer input;
     Buffer output;
     Buffer scratch;
+    Buffer values;
+    Buffer values_out;
 };
 
 // The number of items in memory: u32, or u64 in plans with Addressing::device_address.

@@ -62,6 +62,8 @@ struct Buffers {
     Buffer input;
     Buffer output;
     Buffer scratch;
+    Buffer values;
+    Buffer values_out;
 };
 
 // The number of items, a u32 in a buffer (Storage). Read when the commands run; a value above the
