@@ -606,14 +606,15 @@ TEST_F(SortTest, NoBitsLeaveEverythingWhereItStands) {
 // B9: every beginning with every end, or every so many of them. No key is lost.
 TEST_F(SortTest, EveryRangeOfBits) {
     const std::size_t count = 2 * tile() + 7;
+    // Of 2904 ranges. Each has passes of its own, which drivers compile.
+    const std::size_t step = test_all() ? 31 : device().is_simulated() ? 401 : 2003;
+    std::size_t turn = 0;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy);
         for (const Scalar key : {Scalar::i32, Scalar::u8, Scalar::f64, Scalar::f16}) {
             const std::uint32_t width = size_of(key) * 8;
             for (std::uint32_t begin = 0; begin <= width; ++begin) {
                 for (std::uint32_t end = begin; end <= width; ++end) {
-                    if (!takes(turn++, tier, 701, 401) && !(test_all() && turn % 16 == 0)) continue;
-                    if (test_all() && turn % 16 != 0) continue;
+                    if ((turn++ + device_number()) % step != 0) continue;
                     SCOPED_TRACE(fmt::format("{}: bits {} to {}", to_text(key), begin, end));
                     SortDesc desc = standard(tier, strategy, count);
                     desc.key = key;
@@ -659,7 +660,8 @@ TEST_F(SortTest, EverySizeFromOneTileToTwo) {
         const SortDesc desc = standard(tier, strategy);
         SortRunner runner(device(), desc);
         ASSERT_TRUE(runner);
-        const Elements keys = make_sort_keys(desc, 2 * tile(), ++turn,
+        ++turn;
+        const Elements keys = make_sort_keys(desc, 2 * tile(), turn,
                                              turn % 2 == 0 ? SortData::hashed : SortData::few);
         const auto values = make_sort_values(desc, 2 * tile(), turn);
         for (std::size_t count = tile() + turn % step; count <= 2 * tile(); count += step) {
@@ -1327,8 +1329,8 @@ TEST_F(SortTest, ReplaysWithTheCountInABuffer) {
             ASSERT_TRUE(memory.values_out->read(0, sorted.values));
             const std::size_t used = static_cast<std::size_t>(std::min(count, max_count)) * 4;
             for (std::vector<std::byte>* written : {&sorted.keys, &sorted.values}) {
-                EXPECT_TRUE(std::ranges::equal(std::span(*written).subspan(used),
-                                               std::span(poison(bytes)).subspan(used)))
+                EXPECT_TRUE(
+                    std::ranges::equal(std::span(*written).subspan(used), poison(bytes - used)))
                     << count << ": outputs past the count were written";
                 written->resize(used);
             }
