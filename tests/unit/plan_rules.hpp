@@ -15,6 +15,35 @@
 
 namespace lanewise::test {
 
+// What is wrong with the ranges of scratch that a pass binds: they lie in it, begin where any
+// device can bind, and share no byte.
+inline std::vector<std::string> broken_ranges(const Plan& plan, const Pass& pass) {
+    std::vector<std::string> broken;
+    const Argument* scratch = plan.argument(Role::scratch);
+    const std::uint64_t whole = scratch != nullptr ? scratch->bytes : 0;
+    struct Range {
+        std::uint64_t begin, end;
+    };
+    std::vector<Range> ranges;
+    for (const PassBuffer& buffer : pass.bindings) {
+        if (buffer.role != Role::scratch) continue;
+        const Range range{buffer.offset, buffer.bytes == 0 ? whole : buffer.offset + buffer.bytes};
+        const std::string text =
+            fmt::format("{}: bytes {} to {} of scratch", pass.name, range.begin, range.end);
+        if (range.begin % 256 != 0) broken.push_back(text + ": begin at no multiple of 256");
+        if (buffer.bytes % 4 != 0) broken.push_back(text + ": no whole words");
+        if (range.end > whole || range.end < range.begin)
+            broken.push_back(text + fmt::format(", which has {}", whole));
+        for (const Range& other : ranges) {
+            if (range.begin < other.end && other.begin < range.end) {
+                broken.push_back(text + fmt::format(" overlap {} to {}", other.begin, other.end));
+            }
+        }
+        ranges.push_back(range);
+    }
+    return broken;
+}
+
 // The rules that the plan breaks, one line each; empty: none. The kernels of a custom operator are
 // looked at where their bundle is given.
 inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
@@ -46,9 +75,14 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     rule(std::uint64_t{launch.groups} * launch.tiles_per_group >= tiles, "items are left out");
 
     // Buffers.
-    for (const Role role : {Role::input, Role::output}) {
-        rule(plan.argument(role) != nullptr, fmt::format("no argument {}", to_text(role)));
-    }
+    rule(plan.argument(Role::input) != nullptr, "no argument input");
+    rule(plan.argument(Role::output) != nullptr || plan.argument(Role::values_out) != nullptr,
+         "no argument takes what is computed");
+    rule(plan.argument(plan.result) != nullptr || plan.argument(Role::output) == nullptr,
+         fmt::format("the result is in {}, which is no argument", to_text(plan.result)));
+    rule((plan.argument(Role::values) != nullptr || plan.argument(Role::values_out) != nullptr) ==
+             (plan.value_bytes != 0),
+         fmt::format("values of {} bytes", plan.value_bytes));
     for (const Argument& argument : plan.arguments) {
         const std::string name = to_text(argument.role);
         rule(std::has_single_bit(argument.alignment), name + ": alignment is no power of two");
@@ -85,7 +119,9 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
              "input is too small for max_count");
         rule(bytes_needed(plan, Role::input, plan.max_count) >= plan.max_count * plan.element_bytes,
              "bytes_needed is too small for max_count items");
-        rule(input->access == Access::read, "input is not only read");
+        rule(input->access == Access::read || plan.primitive == "sort", "input is not only read");
+        rule(input->access != Access::read || plan.result == Role::output,
+             "the result is in an input that is only read");
     }
     if (const Argument* output = plan.argument(Role::output); output != nullptr) {
         rule(output->access != Access::read, "output is only read");
@@ -94,6 +130,15 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
         rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
                                            plan.max_count * plan.result_bytes,
              "bytes_needed of the output is not that of max_count outputs");
+    }
+    for (const Role role : {Role::values, Role::values_out}) {
+        const Argument* values = plan.argument(role);
+        if (values == nullptr || plan.value_bytes == 0) continue;
+        rule(values->bytes / plan.value_bytes >= plan.max_count,
+             fmt::format("{} is too small for max_count", to_text(role)));
+        rule(bytes_needed(plan, role, plan.max_count) >= plan.max_count * plan.value_bytes,
+             fmt::format("bytes_needed of {} is too small", to_text(role)));
+        rule(role == Role::values || values->access != Access::read, "values_out is only read");
     }
     rule(!plan.in_place || plan.result_bytes == plan.element_bytes,
          "in place, with outputs that are no elements");
@@ -129,13 +174,17 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule(pass.constants[i - 1].id < pass.constants[i].id,
                  name + ": constants out of order");
         }
-        for (const Role role : pass.bindings) {
+        for (const PassBuffer& buffer : pass.bindings) {
+            const Role role = buffer.role;
             rule(role == Role::count ||
                      (role == Role::state ? plan.state_bytes != 0 : plan.argument(role) != nullptr),
                  fmt::format("{}: binding {} is no buffer of the plan", name, to_text(role)));
             rule(role != Role::count || pass.when == When::count_in_buffer,
                  name + ": reads the count's buffer in uses that have none");
+            rule(role == Role::scratch || (buffer.offset == 0 && buffer.bytes == 0),
+                 fmt::format("{}: a part of {}", name, to_text(role)));
         }
+        for (std::string& what : broken_ranges(plan, pass)) broken.push_back(std::move(what));
         if (pass.groups == Groups::share) most_dispatches = launch.dispatches;
 
         const SubgroupCaps& subgroup = caps.subgroup;
