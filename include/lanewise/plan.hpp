@@ -146,7 +146,7 @@ struct Plan {
     std::vector<Argument> arguments;
     std::uint32_t state_bytes = 0;  // of the binding's own state; 0: none
     bool in_place = false;          // the output may be the input, as the same range
-    // Where the result is: output, or input of a sort by ping-pong (then values, not values_out).
+    // Where the result is: output (and values_out), or input (and values) where a sort says so.
     Role result = Role::output;
     // Where in scratch the arguments of indirect dispatches stand: 16 bytes for each dispatch
     // (x, y, z, unused), written by the pass count_to_groups.

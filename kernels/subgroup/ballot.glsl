@@ -17,6 +17,15 @@ uint ballot_count_below(uvec4 ballot, uint lane) {
     return uint(count);
 }
 
+// The lowest lane whose bit is set; 0 where none is.
+uint ballot_first(uvec4 ballot) {
+    uint first = 0u;
+    [[unroll]] for (int word = 3; word >= 0; --word) {
+        if (ballot[word] != 0u) first = uint(32 * word + findLSB(ballot[word]));
+    }
+    return first;
+}
+
 // One more than the highest lane whose bit is set; 0 where none is.
 uint ballot_end(uvec4 ballot) {
     uint end = 0u;

@@ -1,0 +1,150 @@
+// Ranks by ballots. Same contract as rank_barrier.glsl, but for the places: a subgroup has a run of the
+// tile, in which a lane's keys are a subgroup apart; digits have up to 8 bits. Control barriers: 4, one more
+// each subgroup where they take turns.
+//
+//     S = 4, kItems = 2     subgroup 0      subgroup 1
+//     places                0 1 2 3         8 9 a b        item 0 of each lane
+//                           4 5 6 7         c d e f        item 1
+//
+//     counts     each subgroup has a counter for each bin, in workgroup memory; barrier
+//     offsets    a lane of each bin: the bin's total; barrier; then where each subgroup's keys of the bin
+//                begin, in the place of its count; barrier
+//     ranks      item by item: the lanes whose digit is mine (a ballot for each bit of it),
+//
+//                  digit       3 1 3 0
+//                  mask of 3   1 0 1 0       the lowest of them takes room for them all with one atomic,
+//                                            and the others get its answer by shuffle: offset + lanes below
+//
+// A bin's room is taken in order: a subgroup's atomics on its own counters stand one behind the other,
+// each before the shuffle that all its lanes meet in.
+//
+// Where there are more subgroups than counters have room for (kRankSlots: they may be smaller than
+// usual, or partial), they share one set of counters and take turns.
+//
+// Needs GL_KHR_shader_subgroup_basic, _ballot and _shuffle. The kernel defines before: what rank_barrier.glsl
+// (256 bins at most) and subgroup/size.glsl ask for; kBallotWords, kRankSlots, kRankOverlay (1: counters and
+// sh_words' other uses share their words) (constants); LW_FORM_SUBGROUP.
+#ifndef LW_WORKGROUP_RANK_SUBGROUP_GLSL
+#define LW_WORKGROUP_RANK_SUBGROUP_GLSL
+
+#include "item/key.glsl"
+#include "subgroup/ballot.glsl"
+#include "subgroup/size.glsl"
+#include "subgroup/vlane.glsl"
+#include "workgroup/offsets_subgroup.glsl"
+
+const uint kTileItems = kWorkgroupSize * kItems;
+const uint kBinsPerLane = kBins > kWorkgroupSize ? kBins / kWorkgroupSize : 1u;
+const uint kRankBegin = kRankOverlay != 0u ? 0u : kTileItems;
+const uint kRankEnd = kRankBegin + kRankSlots * kBins;
+const uint kSharedWords = kTileItems > kRankEnd ? kTileItems : kRankEnd;
+
+// Counters; and what else the kernel moves between lanes.
+shared uint sh_words[kSharedWords];
+
+struct RankLane {
+    uint vlane;
+    uint first;  // virtual lane with which its subgroup begins
+    uint rank;
+    uint population;
+};
+
+void workgroup_counted(uint vlane, uint totals[kBinsPerLane]);
+
+RankLane workgroup_rank_lane() {
+    VirtualLane vlane = workgroup_vlane();
+    return RankLane(vlane.number, vlane.number - vlane.rank, vlane.rank, vlane.population);
+}
+
+uint tile_place(RankLane lane, uint k) {
+    return lane.first * kItems + k * lane.population + lane.rank;
+}
+
+uint subgroups_of_rank() {
+    return kFullSubgroups != 0u && kSubgroupSize != 0u ? kWorkgroupSize / kSubgroupSize
+                                                       : gl_NumSubgroups;
+}
+
+// The lanes of the subgroup that are `there` with the same digit.
+uvec4 subgroup_match(uint digit, bool there, uint bits) {
+    uvec4 mask = subgroupBallot(there);
+    [[unroll]] for (uint bit = 0u; bit < bits; ++bit) {
+        bool set = (digit >> bit & 1u) != 0u;
+        mask &= subgroupBallot(set) ^ uvec4(set ? 0u : ~0u);
+    }
+    [[unroll]] for (uint word = 1u; word < 4u; ++word) {
+        if (word >= kBallotWords) mask[word] = 0u;
+    }
+    return mask;
+}
+
+// `mine`: whether it is the subgroup's turn; if not, the ranks stay.
+void subgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uint bits, uint counters,
+                   bool mine, inout uint ranks[kItems]) {
+    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
+        bool there = tile_place(lane, k) < items;
+        uint digit = digit_of(keys[k], shift, bits);
+        uvec4 mask = subgroup_match(digit, there, bits);
+        uint below = ballot_count_below(mask, gl_SubgroupInvocationID);
+        uint room = 0u;
+        if (mine && there && below == 0u) {
+            room = atomicAdd(sh_words[counters + digit], ballot_count(mask));
+        }
+        room = subgroupShuffle(room, there ? ballot_first(mask) : gl_SubgroupInvocationID);
+        if (mine) ranks[k] = there ? room + below : ~0u;
+    }
+}
+
+void workgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uint bits,
+                    out uint ranks[kItems], out uint starts[kBinsPerLane],
+                    out uint totals[kBinsPerLane]) {
+    uint vlane = lane.vlane;
+    uint subgroups = subgroups_of_rank();
+    bool in_turns = subgroups > kRankSlots;
+    uint counters = kRankBegin + (in_turns ? 0u : gl_SubgroupID * kBins);
+    for (uint i = vlane; i < kRankSlots * kBins; i += kWorkgroupSize) sh_words[kRankBegin + i] = 0u;
+    barrier();
+    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
+        if (tile_place(lane, k) < items) {
+            atomicAdd(sh_words[counters + digit_of(keys[k], shift, bits)], 1u);
+        }
+    }
+    barrier();
+    uint slots = in_turns ? 1u : subgroups;
+    uint sum = 0u;
+    [[unroll]] for (uint j = 0u; j < kBinsPerLane; ++j) {
+        uint bin = vlane * kBinsPerLane + j;
+        totals[j] = 0u;
+        if (bin < kBins) {
+            [[unroll]] for (uint slot = 0u; slot < slots; ++slot) {
+                totals[j] += sh_words[kRankBegin + slot * kBins + bin];
+            }
+        }
+        sum += totals[j];
+    }
+    workgroup_counted(vlane, totals);
+    uint total;
+    uint before = workgroup_offset(sum, vlane, total);
+    [[unroll]] for (uint j = 0u; j < kBinsPerLane; ++j) {
+        uint bin = vlane * kBinsPerLane + j;
+        starts[j] = before;
+        if (bin < kBins) {
+            uint offset = before;
+            [[unroll]] for (uint slot = 0u; slot < slots; ++slot) {
+                uint i = kRankBegin + slot * kBins + bin;
+                uint count = sh_words[i];
+                sh_words[i] = offset;
+                offset += count;
+            }
+        }
+        before += totals[j];
+    }
+    barrier();
+    for (uint turn = 0u; turn < (in_turns ? subgroups : 1u); ++turn) {
+        subgroup_rank(lane, keys, items, shift, bits, counters, !in_turns || turn == gl_SubgroupID,
+                      ranks);
+        if (in_turns) barrier();
+    }
+}
+
+#endif
