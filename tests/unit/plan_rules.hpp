@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -75,14 +76,9 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     rule(std::uint64_t{launch.groups} * launch.tiles_per_group >= tiles, "items are left out");
 
     // Buffers.
-    rule(plan.argument(Role::input) != nullptr, "no argument input");
-    rule(plan.argument(Role::output) != nullptr || plan.argument(Role::values_out) != nullptr,
-         "no argument takes what is computed");
-    rule(plan.argument(plan.result) != nullptr || plan.argument(Role::output) == nullptr,
-         fmt::format("the result is in {}, which is no argument", to_text(plan.result)));
-    rule((plan.argument(Role::values) != nullptr || plan.argument(Role::values_out) != nullptr) ==
-             (plan.value_bytes != 0),
-         fmt::format("values of {} bytes", plan.value_bytes));
+    for (const Role role : {Role::input, Role::output}) {
+        rule(plan.argument(role) != nullptr, fmt::format("no argument {}", to_text(role)));
+    }
     for (const Argument& argument : plan.arguments) {
         const std::string name = to_text(argument.role);
         rule(std::has_single_bit(argument.alignment), name + ": alignment is no power of two");
@@ -119,9 +115,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
              "input is too small for max_count");
         rule(bytes_needed(plan, Role::input, plan.max_count) >= plan.max_count * plan.element_bytes,
              "bytes_needed is too small for max_count items");
-        rule(input->access == Access::read || plan.primitive == "sort", "input is not only read");
-        rule(input->access != Access::read || plan.result == Role::output,
-             "the result is in an input that is only read");
+        rule(input->access == Access::read, "input is not only read");
     }
     if (const Argument* output = plan.argument(Role::output); output != nullptr) {
         rule(output->access != Access::read, "output is only read");
@@ -130,15 +124,6 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
         rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
                                            plan.max_count * plan.result_bytes,
              "bytes_needed of the output is not that of max_count outputs");
-    }
-    for (const Role role : {Role::values, Role::values_out}) {
-        const Argument* values = plan.argument(role);
-        if (values == nullptr || plan.value_bytes == 0) continue;
-        rule(values->bytes / plan.value_bytes >= plan.max_count,
-             fmt::format("{} is too small for max_count", to_text(role)));
-        rule(bytes_needed(plan, role, plan.max_count) >= plan.max_count * plan.value_bytes,
-             fmt::format("bytes_needed of {} is too small", to_text(role)));
-        rule(role == Role::values || values->access != Access::read, "values_out is only read");
     }
     rule(!plan.in_place || plan.result_bytes == plan.element_bytes,
          "in place, with outputs that are no elements");
@@ -174,15 +159,12 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule(pass.constants[i - 1].id < pass.constants[i].id,
                  name + ": constants out of order");
         }
-        for (const PassBuffer& buffer : pass.bindings) {
-            const Role role = buffer.role;
+        for (const Role role : pass.bindings) {
             rule(role == Role::count ||
                      (role == Role::state ? plan.state_bytes != 0 : plan.argument(role) != nullptr),
                  fmt::format("{}: binding {} is no buffer of the plan", name, to_text(role)));
             rule(role != Role::count || pass.when == When::count_in_buffer,
                  name + ": reads the count's buffer in uses that have none");
-            rule(role == Role::scratch || (buffer.offset == 0 && buffer.bytes == 0),
-                 fmt::format("{}: a part of {}", name, to_text(role)));
         }
         for (std::string& what : broken_ranges(plan, pass)) broken.push_back(std::move(what));
         if (pass.groups == Groups::share) most_dispatches = launch.dispatches;
