@@ -64,15 +64,15 @@ Result<SortResult> sort_bytes(Gpu::State& gpu, std::span<const std::byte> keys,
             "out, or plan_sort for a device of your own");
     }
     const std::uint64_t value_bytes = desc.argsort ? sizeof(std::uint32_t) : desc.value_bytes;
-    return detail::run_in_some_tier<SortResult>(
-        gpu, desc, plan_sort, [&](SortResult& result) -> detail::RunData {
-            result.keys.assign(desc.argsort ? 0 : keys.size(), std::byte{});
-            result.values.assign(desc.max_count * value_bytes, std::byte{});
-            return {.input = keys,
-                    .values = values,
-                    .output = result.keys,
-                    .values_out = result.values};
-        });
+    SortResult result;
+    result.keys.assign(desc.argsort ? 0 : keys.size(), std::byte{});
+    result.values.assign(desc.max_count * value_bytes, std::byte{});
+    const auto ran = detail::plan_and_run(
+        gpu, desc, plan_sort,
+        {.input = keys, .values = values, .output = result.keys, .values_out = result.values},
+        result.report);
+    if (!ran) return tl::unexpected(ran.error());
+    return result;
 }
 
 }  // namespace

@@ -167,15 +167,19 @@ std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
         return std::vector<std::byte>(after.begin(),
                                       after.begin() + static_cast<std::ptrdiff_t>(used));
     };
+    // By ping-pong the result may be in the input; behind it is what was there.
+    const bool in_input = plan().result == Role::input;
     Sorted sorted;
     if (!desc_.argsort) {
-        auto made = taken(result.output, Role::output, key_bytes, poison(result.output.size()));
+        auto made = taken(result.output, in_input ? Role::input : Role::output, key_bytes,
+                          in_input ? keys_before : poison(result.output.size()));
         if (!made) return std::nullopt;
         sorted.keys = *std::move(made);
     }
     if (sort_value_bytes(desc_) != 0) {
-        auto made = taken(result.values_out, Role::values_out, sort_value_bytes(desc_),
-                          poison(result.values_out.size()));
+        auto made = taken(result.values_out, in_input ? Role::values : Role::values_out,
+                          sort_value_bytes(desc_),
+                          in_input ? values_before : poison(result.values_out.size()));
         if (!made) return std::nullopt;
         sorted.values = *std::move(made);
     }
