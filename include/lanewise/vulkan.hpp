@@ -60,7 +60,7 @@ struct Buffer {
     VkDeviceAddress address = 0;
 };
 
-// By role; those that the plan does not name stay empty.
+// By role; those that the plan does not name stay empty, and those of which a use needs no byte may.
 struct Buffers {
     Buffer input;
     Buffer output;

@@ -48,16 +48,16 @@ struct Adoption {
 };
 
 // A range of a buffer. The buffer's usages are those that the plan's argument names: Storage, and
-// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, and of an
-// output with a result for each item, has its bytes rounded up to a multiple of 16; what is behind
-// the last item stays as it was.
+// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, of values, and
+// of an output with a result for each item has its bytes rounded up to a multiple of 16; what is
+// behind the last item stays as it was.
 struct Buffer {
     WGPUBuffer buffer = nullptr;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 };
 
-// By role; those that the plan does not name stay empty.
+// By role; those that the plan does not name stay empty, and those of which a use needs no byte may.
 struct Buffers {
     Buffer input;
     Buffer output;
