@@ -41,6 +41,9 @@ const uint kRankBegin = kRankOverlay != 0u ? 0u : kTileItems;
 const uint kRankEnd = kRankBegin + kRankSlots * kBins;
 const uint kSharedWords = kTileItems > kRankEnd ? kTileItems : kRankEnd;
 
+// From here on whole tiles have code of their own: a ballot less for each key, 2% of a sort of pairs (H200).
+const uint kItemsToSplit = 8u;
+
 // Counters; and what else the kernel moves between lanes.
 shared uint sh_words[kSharedWords];
 
@@ -67,9 +70,8 @@ uint subgroups_of_rank() {
                                                        : gl_NumSubgroups;
 }
 
-// The lanes of the subgroup that are `there` with the same digit.
-uvec4 subgroup_match(uint digit, bool there, uint bits) {
-    uvec4 mask = subgroupBallot(there);
+// The lanes of `mask` with the same digit.
+uvec4 subgroup_match(uint digit, uvec4 mask, uint bits) {
     [[unroll]] for (uint bit = 0u; bit < bits; ++bit) {
         bool set = (digit >> bit & 1u) != 0u;
         mask &= subgroupBallot(set) ^ uvec4(set ? 0u : ~0u);
@@ -80,13 +82,16 @@ uvec4 subgroup_match(uint digit, bool there, uint bits) {
     return mask;
 }
 
-// Ranks of the subgroup's keys among its own.
+// Ranks of the subgroup's keys among its own. whole: all of the tile is there.
 void subgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uint bits, uint counters,
-                   inout uint ranks[kItems]) {
+                   const bool whole, inout uint ranks[kItems]) {
+    uvec4 running = subgroupBallot(true);
     [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-        bool there = tile_place(lane, k) < items;
+        bool there = whole || tile_place(lane, k) < items;
         uint digit = digit_of(keys[k], shift, bits);
-        uvec4 mask = subgroup_match(digit, there, bits);
+        uvec4 all = running;
+        if (!whole) all = subgroupBallot(there);
+        uvec4 mask = subgroup_match(digit, all, bits);
         uint below = ballot_count_below(mask, gl_SubgroupInvocationID);
         uint counter = sh_words[counters + digit];
         subgroupBarrier();
@@ -107,7 +112,11 @@ void workgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uin
     barrier();
     for (uint turn = 0u; turn < (in_turns ? subgroups : 1u); ++turn) {
         if (!in_turns || turn == gl_SubgroupID) {
-            subgroup_rank(lane, keys, items, shift, bits, counters, ranks);
+            if (kItems >= kItemsToSplit && items == kTileItems) {
+                subgroup_rank(lane, keys, items, shift, bits, counters, true, ranks);
+            } else {
+                subgroup_rank(lane, keys, items, shift, bits, counters, false, ranks);
+            }
         }
         barrier();
     }
