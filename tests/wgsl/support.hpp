@@ -46,10 +46,23 @@ struct WgslRun {
     int uses = 1;           // of one binding, one after the other
     // Uses before these, with other data and so many items each; for counts in a buffer.
     std::vector<std::uint32_t> earlier_counts;
+    std::span<const std::byte> values;  // of plans that have some: as many as the input has items
 };
 
-// Runs the plan; the output's bytes, or nullopt with failures added: faults count as such. `input`
+// Where Plan::result says, up to the last item that counts.
+struct WgslResult {
+    std::vector<std::byte> output;
+    std::vector<std::byte> values_out;
+
+    bool operator==(const WgslResult&) const = default;
+};
+
+// Runs the plan; the results' bytes, or nullopt with failures added: faults count as such. `input`
 // has whole elements, and in place as many bytes as the output.
+std::optional<WgslResult> run_plan_with_values(const simulator::Machine& machine, const Caps& caps,
+                                               const Plan& plan, std::span<const std::byte> input,
+                                               const WgslRun& run = {});
+// The same of plans without values.
 std::optional<std::vector<std::byte>> run_plan(const simulator::Machine& machine, const Caps& caps,
                                                const Plan& plan, std::span<const std::byte> input,
                                                const WgslRun& run = {});
