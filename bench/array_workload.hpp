@@ -1,4 +1,4 @@
-// A workload whose input is one array and whose output is checked byte by byte: reduce and scan.
+// A workload whose input is one array, perhaps with values, and whose output is checked as a whole.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace lanewise::bench {
 
 class ArrayWorkload : public Workload {
 public:
-    // Makes hashed input for the largest size.
+    // Makes hashed input for the largest size; each word of a value is the number of its item.
     Result<void> upload();
 
 protected:
@@ -25,24 +25,30 @@ protected:
     const Caps& caps() const { return session_.caps(); }
     const Request& request() const { return request_; }
 
-    // Whether the output is right for the data; if not, `why` says what was expected.
-    using Matches = std::function<bool(std::span<const std::byte> data,
-                                       std::span<const std::byte> output, std::string& why)>;
+    struct Outputs {
+        std::vector<std::byte> output;
+        std::vector<std::byte> values;
+
+        bool operator==(const Outputs&) const = default;
+    };
+    // Whether the outputs are right for the data; if not, `why` says what was expected.
+    using Matches = std::function<bool(std::span<const std::byte> data, const Outputs& outputs,
+                                       std::string& why)>;
     // The plan, compiled and bound to buffers of the workload's. One case is alive at a time.
     Result<Case> make_case(Plan plan, std::uint64_t count, std::uint64_t output_bytes,
                            Matches matches);
 
 private:
-    Result<bool> check(std::uint64_t count, std::uint64_t output_bytes, const Matches& matches,
-                       std::string& why);
+    Result<bool> check(std::uint64_t count, std::uint64_t output_bytes, std::uint64_t values_bytes,
+                       const Matches& matches, std::string& why);
 
     Session& session_;
     Request request_;
     std::vector<std::byte> data_;
-    std::unique_ptr<Memory> input_, output_, scratch_;
-    // The last output that was found right, and for how many items.
+    std::unique_ptr<Memory> input_, output_, scratch_, values_, values_out_;
+    // The last outputs that were found right, and for how many items.
     std::optional<std::uint64_t> known_count_;
-    std::vector<std::byte> known_output_;
+    Outputs known_outputs_;
 };
 
 }  // namespace lanewise::bench

@@ -30,6 +30,8 @@ struct Ranges {
     Range input;
     Range output;
     Range scratch;
+    Range values;
+    Range values_out;
 };
 
 // A plan, compiled and bound to memory, which must outlive it.

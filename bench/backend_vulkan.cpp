@@ -87,7 +87,9 @@ public:
         if (!executable) return tl::unexpected(executable.error());
         auto binding = executable->bind({.input = range_of(ranges.input),
                                          .output = range_of(ranges.output),
-                                         .scratch = range_of(ranges.scratch)},
+                                         .scratch = range_of(ranges.scratch),
+                                         .values = range_of(ranges.values),
+                                         .values_out = range_of(ranges.values_out)},
                                         count);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<VulkanUse>(std::move(*binding));

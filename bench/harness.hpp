@@ -43,6 +43,7 @@ struct Request {
     std::optional<Scalar> accumulator;
     Determinism determinism = Determinism::run_to_run;
     ScanKind kind = ScanKind::exclusive;
+    std::uint32_t value_bytes = 0;  // of a sort
     bool strategies = false;  // also each strategy of a primitive, with all else as planned
 };
 
@@ -76,6 +77,7 @@ struct Primitive {
 // Each is defined in its primitive's folder, <name>_bench.cpp.
 extern const Primitive reduce_primitive;
 extern const Primitive scan_primitive;
+extern const Primitive sort_primitive;
 std::span<const Primitive* const> primitives();
 
 // A plan, which no planner makes, for a kernel of bench_kernels.txt: one pass from input to output.

@@ -20,6 +20,7 @@ struct BenchOptions : CommonOptions {
     std::string element = "u32";
     OperationOptions operation;
     bool inclusive = false;
+    std::uint32_t value_bytes = 0;
     bool strategies = false;
     std::string json_file;
     std::string report_folder;
@@ -169,6 +170,7 @@ Status run_bench(const BenchOptions& options) {
     options.operation.set(request);
     request.kind = options.inclusive ? ScanKind::inclusive : ScanKind::exclusive;
     request.strategies = options.strategies;
+    request.value_bytes = options.value_bytes;
     Progress progress(options.quiet);
     if (options.textbook) {
         if (request.sizes.back() == 0)
@@ -227,6 +229,10 @@ void add_bench(CLI::App& app, Action& action) {
     add_operation_options(*verb, options->operation);
     verb->add_flag("--inclusive", options->inclusive,
                    "scan: each output with its own item (default: without)");
+    verb->add_option("--value-bytes", options->value_bytes,
+                     "sort: of a value that travels with each key: 0, 4, 8, 12 or 16")
+        ->check(CLI::IsMember({0, 4, 8, 12, 16}))
+        ->capture_default_str();
     verb->add_flag("--strategies", options->strategies,
                    "also each strategy of a primitive, in lines of its own");
     CLI::Option* textbook = verb->add_flag(

@@ -47,7 +47,7 @@ EQUIVALENT = {
         "lanes without an item combine what nobody looks at",
     ("kernels/tile/share.glsl", "min dropped", "uint first = min(group * share.tiles_per_group, share.tiles);"):
         "a workgroup that runs has a tile, or it is the first",
-    ("kernels/tile/share.glsl", "< becomes <=", "bool cut = rest != 0u && first < end && end == share.tiles;"):
+    ("kernels/tile/share.glsl", "< becomes <=", "bool cut = missing != 0u && first < end && end == share.tiles;"):
         "a workgroup that runs has a tile, or there is no item",
     ("kernels/workgroup/reduce_barrier.glsl", "> becomes >=",
      "for (uint width = kWorkgroupSize; width > 1u; width /= kReduceRadix) {"):

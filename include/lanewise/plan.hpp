@@ -166,6 +166,8 @@ struct Plan {
 std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count);
 
 const char* to_text(Role role);
+// "scratch", or "scratch[256, +1024]" of a range: its offset and bytes.
+std::string to_text(const PassBuffer& buffer);
 const char* to_text(Addressing addressing);
 const char* to_text(Form form);
 const char* to_text(Groups groups);

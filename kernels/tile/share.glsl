@@ -43,22 +43,24 @@ struct Part {
     uint cut;  // 0: no such tile; otherwise it is tile `end`
 };
 
-// tile_items is a power of two.
 Part part_of_group(Share share, uint group, uint tile_items) {
     uint first = min(group * share.tiles_per_group, share.tiles);
     uint end = first + min(share.tiles_per_group, share.tiles - first);
-    uint rest = share.count.x & (tile_items - 1u);
-    bool cut = rest != 0u && first < end && end == share.tiles;
-    return Part(first, cut ? end - 1u : end, cut ? rest : 0u);
+    uint missing = share.tiles * tile_items - share.count.x;  // in the last tile: fits 32 bits
+    bool cut = missing != 0u && first < end && end == share.tiles;
+    return Part(first, cut ? end - 1u : end, cut ? tile_items - missing : 0u);
 }
 
 uint divide_up(uint a, uint b) { return a / b + (a % b != 0u ? 1u : 0u); }
 
-// tile_items is a power of two, and the tiles of `count` fit 32 bits.
+// The tiles of `count` fit 32 bits. Of counts that do not, tile_items is a power of two.
 Share share_out(uvec2 count, uint tile_items, uint max_groups, uint max_tiles_per_dispatch) {
-    int shift = findMSB(tile_items);
-    uint whole = shift == 0 ? count.x : count.x >> shift | count.y << (32 - shift);
-    uint tiles = whole + ((count.x & (tile_items - 1u)) != 0u ? 1u : 0u);
+    uint tiles = divide_up(count.x, tile_items);
+    if (count.y != 0u) {
+        int shift = findMSB(tile_items);  // not 0: the tiles would not fit
+        tiles = (count.x >> shift | count.y << ((32 - shift) & 31)) +
+                ((count.x & (tile_items - 1u)) != 0u ? 1u : 0u);
+    }
     uint tiles_per_group = clamp(divide_up(tiles, max_groups), 1u,
                                  max(1u, max_tiles_per_dispatch / max_groups));
     uint groups = max(1u, divide_up(tiles, tiles_per_group));

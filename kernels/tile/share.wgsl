@@ -26,22 +26,24 @@ struct Part {
     cut: u32,  // 0: no such tile; otherwise it is tile `end`
 }
 
-// tile_items is a power of two.
 fn part_of_group(share: Share, group: u32, tile_items: u32) -> Part {
     let first = min(group * share.tiles_per_group, share.tiles);
     let end = first + min(share.tiles_per_group, share.tiles - first);
-    let rest = share.count.x & (tile_items - 1u);
-    let cut = rest != 0u && first < end && end == share.tiles;
-    return Part(first, select(end, end - 1u, cut), select(0u, rest, cut));
+    let missing = share.tiles * tile_items - share.count.x;  // in the last tile: fits 32 bits
+    let cut = missing != 0u && first < end && end == share.tiles;
+    return Part(first, select(end, end - 1u, cut), select(0u, tile_items - missing, cut));
 }
 
 fn divide_up(a: u32, b: u32) -> u32 { return a / b + select(0u, 1u, a % b != 0u); }
 
-// tile_items is a power of two, and the tiles of `count` fit 32 bits.
+// The tiles of `count` fit 32 bits. Of counts that do not, tile_items is a power of two.
 fn share_out(count: vec2<u32>, tile_items: u32, max_groups: u32, max_tiles_per_dispatch: u32) -> Share {
-    let shift = firstLeadingBit(tile_items);
-    let high = select(count.y << ((32u - shift) & 31u), 0u, shift == 0u);
-    let tiles = ((count.x >> shift) | high) + select(0u, 1u, (count.x & (tile_items - 1u)) != 0u);
+    var tiles = divide_up(count.x, tile_items);
+    if (count.y != 0u) {
+        let shift = firstLeadingBit(tile_items);  // not 0: the tiles would not fit
+        tiles = ((count.x >> shift) | (count.y << ((32u - shift) & 31u))) +
+                select(0u, 1u, (count.x & (tile_items - 1u)) != 0u);
+    }
     let tiles_per_group = clamp(divide_up(tiles, max_groups), 1u,
                                 max(1u, max_tiles_per_dispatch / max_groups));
     let groups = max(1u, divide_up(tiles, tiles_per_group));

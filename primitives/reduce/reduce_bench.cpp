@@ -35,9 +35,9 @@ public:
         if (!plan) return tl::unexpected(plan.error());
         const std::uint64_t depth = reduce_depth(*plan, count);
         return make_case(*std::move(plan), count, reduce_result_bytes(desc),
-                         [desc, depth](std::span<const std::byte> data,
-                                       std::span<const std::byte> output, std::string& why) {
-                             return reduce_matches(desc, data, output, &why, depth);
+                         [desc, depth](std::span<const std::byte> data, const Outputs& outputs,
+                                       std::string& why) {
+                             return reduce_matches(desc, data, outputs.output, &why, depth);
                          });
     }
 

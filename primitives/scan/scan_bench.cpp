@@ -37,9 +37,8 @@ public:
         auto plan = plan_scan(caps(), desc);
         if (!plan) return tl::unexpected(plan.error());
         const auto matches = [desc, used = *plan](std::span<const std::byte> data,
-                                                  std::span<const std::byte> output,
-                                                  std::string& why) {
-            return scan_matches(desc, data, output, &why, &used);
+                                                  const Outputs& outputs, std::string& why) {
+            return scan_matches(desc, data, outputs.output, &why, &used);
         };
         return make_case(*std::move(plan), count, count * scan_result_bytes(desc), matches);
     }

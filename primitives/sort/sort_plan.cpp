@@ -146,12 +146,14 @@ std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const SortPolicy& pol
     const std::uint32_t w = policy.workgroup_size;
     const std::uint32_t smallest =
         subgroup_size != 0 ? subgroup_size : std::max(4u, caps.subgroup.min_size);
+    const auto fits = [&](const Ranks& ranks) {
+        return workgroup_words(caps, tier, policy, ranks) <= most;
+    };
+    if (tier == Tier::barrier) return fits({}) ? std::optional(Ranks{}) : std::nullopt;
     for (std::uint32_t slots = std::max(1u, w / smallest); slots != 0; slots /= 2) {
         for (const bool overlay : {false, true}) {
-            const Ranks ranks{slots, overlay};
-            if (workgroup_words(caps, tier, policy, ranks) <= most) return ranks;
+            if (fits({slots, overlay})) return Ranks{slots, overlay};
         }
-        if (tier == Tier::barrier) break;
     }
     return std::nullopt;
 }

@@ -76,6 +76,36 @@ Result<void> check_pass(const Caps& caps, const Pass& pass, Addressing addressin
     return {};
 }
 
+Result<void> check_ranges(const Plan& plan) {
+    const Argument* scratch = plan.argument(Role::scratch);
+    const std::uint64_t most = scratch == nullptr ? 0 : scratch->bytes;
+    for (const Pass& pass : plan.passes) {
+        for (const PassBuffer& buffer : pass.bindings) {
+            if (buffer.bytes == 0 && buffer.offset == 0) continue;
+            if (buffer.role != Role::scratch || buffer.bytes == 0 || buffer.bytes % 4 != 0 ||
+                buffer.offset % kScratchAlignment != 0 || buffer.offset > most ||
+                buffer.bytes > most - buffer.offset) {
+                return refuse(ErrorCode::bad_argument, pass,
+                              "{} is no range of the {} bytes of scratch from a multiple of {} on",
+                              to_text(buffer), most, kScratchAlignment);
+            }
+        }
+    }
+    return {};
+}
+
+std::uint64_t most_bound(const Plan& plan, Role role, std::uint64_t needed, bool count_in_buffer) {
+    std::uint64_t most = 0;
+    for (const Pass& pass : plan.passes) {
+        if (pass.when == When::count_in_buffer && !count_in_buffer) continue;
+        for (const PassBuffer& buffer : pass.bindings) {
+            if (buffer.role == role)
+                most = std::max(most, buffer.bytes == 0 ? needed : buffer.bytes);
+        }
+    }
+    return most;
+}
+
 std::shared_ptr<const Caps> caps_below(Caps caps, Tier failed) {
     switch (failed) {
         case Tier::pinned:

@@ -43,6 +43,12 @@ inline constexpr std::uint32_t kScratchAlignment = 256;
 // an error, not undefined behaviour in a driver. Errors: limit_exceeded, unsupported.
 Result<void> check_pass(const Caps& caps, const Pass& pass, Addressing addressing);
 
+// What a plan says of ranges of scratch. Errors: bad_argument.
+Result<void> check_ranges(const Plan& plan);
+
+// The most bytes that a pass binds of a buffer at a time, of which a use needs `needed`.
+std::uint64_t most_bound(const Plan& plan, Role role, std::uint64_t needed, bool count_in_buffer);
+
 // Caps without what the tier of a failed plan needs; null when no tier is left.
 std::shared_ptr<const Caps> caps_below(Caps caps, Tier failed);
 

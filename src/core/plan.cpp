@@ -12,11 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr detail::Names<Role, 5> kRoleNames{{{Role::input, "input"},
+constexpr detail::Names<Role, 7> kRoleNames{{{Role::input, "input"},
                                              {Role::output, "output"},
                                              {Role::scratch, "scratch"},
                                              {Role::state, "state"},
-                                             {Role::count, "count"}}};
+                                             {Role::count, "count"},
+                                             {Role::values, "values"},
+                                             {Role::values_out, "values_out"}}};
 constexpr detail::Names<Addressing, 2> kAddressingNames{
     {{Addressing::descriptor, "descriptor"}, {Addressing::device_address, "device_address"}}};
 constexpr detail::Names<Form, 2> kFormNames{
@@ -26,6 +28,17 @@ constexpr detail::Names<When, 2> kWhenNames{
     {{When::always, "always"}, {When::count_in_buffer, "count_in_buffer"}}};
 constexpr detail::Names<Access, 3> kAccessNames{
     {{Access::read, "read"}, {Access::write, "write"}, {Access::read_write, "read_write"}}};
+
+// Of the buffer `role` for each item; 0: its bytes do not follow from the count.
+std::uint32_t bytes_of_item(const Plan& plan, Role role) {
+    switch (role) {
+        case Role::input: return plan.element_bytes;
+        case Role::output: return plan.result_bytes;
+        case Role::values:
+        case Role::values_out: return plan.value_bytes;
+        default: return 0;
+    }
+}
 
 std::string groups_of(const Plan& plan, const Pass& pass) {
     if (pass.groups == Groups::one) return "1 workgroup";
@@ -62,14 +75,17 @@ const Argument* Plan::argument(Role role) const {
 std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count) {
     const Argument* argument = plan.argument(role);
     if (argument == nullptr) return 0;
-    if (role == Role::output && plan.result_bytes > 0)
-        return std::min(argument->bytes, count * plan.result_bytes);
-    if (role != Role::input) return argument->bytes;
-    // Kernels read whole 32-bit words, never past the last that holds an element.
-    return std::min(argument->bytes, detail::round_up(count * plan.element_bytes, 4));
+    const std::uint32_t each = bytes_of_item(plan, role);
+    if (each == 0) return argument->bytes;
+    // Kernels access whole 32-bit words, never past the last that holds an element.
+    return std::min(argument->bytes, detail::round_up(count * each, 4));
 }
 
 const char* to_text(Role role) { return detail::name_of(kRoleNames, role); }
+std::string to_text(const PassBuffer& buffer) {
+    if (buffer.bytes == 0) return to_text(buffer.role);
+    return fmt::format("{}[{}, +{}]", to_text(buffer.role), buffer.offset, buffer.bytes);
+}
 const char* to_text(Addressing addressing) { return detail::name_of(kAddressingNames, addressing); }
 const char* to_text(Form form) { return detail::name_of(kFormNames, form); }
 const char* to_text(Groups groups) { return detail::name_of(kGroupsNames, groups); }
@@ -99,12 +115,16 @@ std::string to_text(const Plan& plan) {
     line("tier      {}: {}", to_text(plan.tier), plan.reason);
     line("policy    {}", plan.policy);
     line("buffers   by {}", to_text(plan.addressing));
+    const int width = plan.argument(Role::values_out) != nullptr ? 11 : 8;
     for (const Argument& argument : plan.arguments) {
-        line("  {:<8}{} bytes, aligned to {}, {}, {}", to_text(argument.role), argument.bytes,
-             argument.alignment, to_text(argument.access), usages_to_text(argument.usages));
+        line("  {:<{}}{} bytes, aligned to {}, {}, {}", to_text(argument.role), width,
+             argument.bytes, argument.alignment, to_text(argument.access),
+             usages_to_text(argument.usages));
     }
-    if (plan.state_bytes > 0) line("  {:<8}{} bytes, the binding's own", "state", plan.state_bytes);
+    if (plan.state_bytes > 0)
+        line("  {:<{}}{} bytes, the binding's own", "state", width, plan.state_bytes);
     if (plan.in_place) line("  the output may be the input");
+    if (plan.result != Role::output) line("  the result is in the {}", to_text(plan.result));
     line("passes");
     for (const Pass& pass : plan.passes) {
         line("  {}{}", pass.name,
@@ -126,8 +146,8 @@ std::string to_text(const Plan& plan) {
         }
         line("    constants {}", constants);
         std::string bindings;
-        for (const Role role : pass.bindings) {
-            bindings += fmt::format("{}{}", bindings.empty() ? "" : ", ", to_text(role));
+        for (const PassBuffer& buffer : pass.bindings) {
+            bindings += fmt::format("{}{}", bindings.empty() ? "" : ", ", to_text(buffer));
         }
         line("    bindings  {}{}", bindings, pass.waits ? "; a memory barrier before it" : "");
     }
@@ -145,7 +165,9 @@ std::string plan_to_json(const Plan& plan) {
               {"addressing", to_text(plan.addressing)},
               {"element_bytes", plan.element_bytes},
               {"result_bytes", plan.result_bytes},
+              {"value_bytes", plan.value_bytes},
               {"in_place", plan.in_place},
+              {"result", to_text(plan.result)},
               {"share",
                {{"tile_items", plan.share.tile_items},
                 {"max_groups", plan.share.max_groups},
@@ -173,7 +195,7 @@ std::string plan_to_json(const Plan& plan) {
                 {{"id", constant.id}, {"name", constant.name}, {"value", constant.value}});
         }
         Json bindings = Json::array();
-        for (const Role role : pass.bindings) bindings.push_back(to_text(role));
+        for (const PassBuffer& buffer : pass.bindings) bindings.push_back(to_text(buffer));
         json["passes"].push_back({{"name", pass.name},
                                   {"kernel", pass.kernel},
                                   {"form", to_text(pass.form)},

@@ -60,31 +60,32 @@ void place(const Context& c, Fault& fault, const MemoryObject& object, std::uint
 bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space space,
              std::uint32_t bytes, std::uint32_t alignment, Access access, Target& target) {
     Engine& engine = *c.engine;
+    View view;
+    U offset = 0;  // in it
     const auto refuse = [&] {
         if (engine.machine.out_of_bounds == OutOfBounds::trap) engine.stopped = true;
         return false;
     };
     if (space == Space::physical) {
-        target.object = nullptr;
-        for (MemoryObject* object : engine.addressable) {
-            if (pointer >= object->address &&
-                pointer < object->address + std::max<U>(object->bytes.size(), 1)) {
-                target.object = object;
-                target.offset = pointer - object->address;
+        for (const View& reached : engine.addressable) {
+            if (pointer >= reached.address &&
+                pointer < reached.address + std::max<U>(reached.bytes, 1)) {
+                view = reached;
+                offset = pointer - reached.address;
             }
         }
-        if (target.object == nullptr) {
+        if (view.object == nullptr) {
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
                 fault->message = fmt::format("{} of {} bytes at address {:#x}, where no buffer is",
                                              writes(access) ? "write" : "read", bytes, pointer);
                 // Past the end of which one?
-                for (const MemoryObject* object : engine.addressable) {
-                    const U end = object->address + object->bytes.size();
+                for (const View& reached : engine.addressable) {
+                    const U end = reached.address + reached.bytes;
                     if (pointer >= end && pointer < end + (U{1} << 32)) {
-                        fault->buffer = object->name;
-                        fault->offset = pointer - object->address;
+                        fault->buffer = reached.object->name;
+                        fault->offset = reached.begin + pointer - reached.address;
                         fault->message += fmt::format(" ({} bytes past the end of {})",
-                                                      pointer - end, object->name);
+                                                      pointer - end, reached.name());
                     }
                 }
             }
@@ -101,30 +102,32 @@ bool resolve(Context& c, const Code& k, std::uint32_t lane, U pointer, Space spa
             }
             return refuse();
         }
-        target.object = engine.object(pointer >> kObjectShift);
-        target.offset = pointer & kOffsetMask;
-        if (target.object == nullptr) {
+        view = engine.view(pointer >> kObjectShift);
+        offset = pointer & kOffsetMask;
+        if (view.object == nullptr) {
             if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane))
                 fault->message = "no buffer is bound there";
             return refuse();
         }
     }
-    MemoryObject& object = *target.object;
-    if (target.offset + bytes > object.bytes.size()) {
+    MemoryObject& object = *view.object;
+    target = {view.object, view.begin + offset};
+    if (offset + bytes > view.bytes) {
         if (Fault* fault = c.fault(FaultKind::out_of_bounds, k, lane)) {
             place(c, *fault, object, target.offset);
+            const bool whole = view.bytes == object.bytes.size();
             fault->message = fmt::format(
                 "{} of bytes {} to {} of {}, which has {}", writes(access) ? "write" : "read",
-                target.offset, target.offset + bytes - 1, fault->buffer, object.bytes.size());
+                offset, offset + bytes - 1, whole ? fault->buffer : view.name(), view.bytes);
         }
-        if (engine.machine.out_of_bounds == OutOfBounds::clamp && object.bytes.size() >= bytes) {
-            target.offset =
-                (object.bytes.size() - bytes) / std::max(1u, alignment) * std::max(1u, alignment);
+        if (engine.machine.out_of_bounds == OutOfBounds::clamp && view.bytes >= bytes) {
+            target.offset = view.begin + (view.bytes - bytes) / std::max(1u, alignment) *
+                                             std::max(1u, alignment);
             return true;
         }
         return refuse();
     }
-    const U address = space == Space::physical ? pointer : target.offset;
+    const U address = space == Space::physical ? pointer : offset;
     if (address % alignment != 0) {
         if (Fault* fault = c.fault(FaultKind::misaligned, k, lane)) {
             place(c, *fault, object, target.offset);
@@ -268,6 +271,11 @@ bool in_registers(const Context& c, U slot, std::uint32_t count) {
 }
 
 }  // namespace
+
+std::string View::name() const {
+    if (bytes == object->bytes.size()) return object->name;
+    return fmt::format("{}[{}, +{}]", object->name, begin, bytes);
+}
 
 void run_chain(Context& c, const Code& k) {
     const Chain& chain = c.program->chains[k.extra];
@@ -531,8 +539,7 @@ void run_array_length(Context& c, const Code& k) {
     const U* pointer = c.in(k.operand[0]);
     U* r = c.out(k.result);
     each_lane(c, [&](std::uint32_t lane) {
-        const MemoryObject* object = c.engine->object(pointer[lane] >> kObjectShift);
-        const U bytes = object == nullptr ? 0 : object->bytes.size();
+        const U bytes = c.engine->view(pointer[lane] >> kObjectShift).bytes;
         r[lane] = bytes > k.extra && k.aux != 0 ? (bytes - k.extra) / k.aux : 0;
     });
 }

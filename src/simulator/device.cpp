@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "src/core/kernel_catalogue.hpp"
 #include "src/core/passes.hpp"
@@ -38,16 +39,19 @@ struct Binding::State {
     std::vector<std::byte> state;
     std::vector<std::string> pass_names;
 
-    // Of the output, by the count that a use finds.
-    std::uint64_t bytes_to_write(const Plan& plan) const {
+    // By the count that a use finds: to the last byte, where bytes_needed() rounds up.
+    std::uint64_t bytes_to_write(const Plan& plan, Role role) const {
         std::uint64_t found = count;
         if (count_in_buffer) {
             found = 0;
             std::memcpy(&found, count_memory.data(), count_memory.size());
             found = std::min(found, plan.max_count);
         }
-        return std::min<std::uint64_t>(bytes_needed(plan, Role::output, found),
-                                       buffers.output.memory.size());
+        const bool keys = role == plan.result;
+        const std::uint32_t each = !keys                  ? plan.value_bytes
+                                   : role == Role::output ? plan.result_bytes
+                                                          : plan.element_bytes;
+        return each == 0 ? ~std::uint64_t{0} : found * each;
     }
 };
 
@@ -217,6 +221,8 @@ Result<Executable> Device::compile(const Plan& plan, const Bundle* bundle) const
     auto state = std::make_shared<Executable::State>();
     state->device = state_;
     state->plan = plan;
+    if (auto checked = lanewise::detail::check_ranges(plan); !checked)
+        return tl::unexpected(checked.error());
     for (const Pass& pass : plan.passes) {
         auto program = compile_pass(*state_, plan, pass, bundle);
         if (!program) return tl::unexpected(program.error());
@@ -261,7 +267,9 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
     std::vector<Range> ranges;
     const std::pair<Role, Buffer*> given[] = {{Role::input, &state->buffers.input},
                                               {Role::output, &state->buffers.output},
-                                              {Role::scratch, &state->buffers.scratch}};
+                                              {Role::scratch, &state->buffers.scratch},
+                                              {Role::values, &state->buffers.values},
+                                              {Role::values_out, &state->buffers.values_out}};
     for (const auto& [role, buffer] : given) {
         const Argument* argument = plan.argument(role);
         if (argument == nullptr) {
@@ -320,7 +328,7 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     const Caps& caps = executable.device->caps;
     detail::Engine engine(machine);
 
-    constexpr std::size_t kRoles = 5;
+    constexpr std::size_t kRoles = 7;
     std::array<detail::MemoryObject, kRoles> objects;
     const auto object = [&](Role role) -> detail::MemoryObject& {
         if (state_->in_place && role == Role::output) role = Role::input;
@@ -329,17 +337,40 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::output).reset(state_->buffers.output.memory, false);
     object(Role::input).reset(state_->buffers.input.memory, true);
     object(Role::scratch).reset(state_->buffers.scratch.memory, false);
+    object(Role::values).reset(state_->buffers.values.memory, true);
+    object(Role::values_out).reset(state_->buffers.values_out.memory, false);
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
-    object(Role::input).writable = state_->in_place;
+    const auto is_written = [&](Role role) {
+        const Argument* argument = plan.argument(role);
+        return argument != nullptr && argument->access != Access::read;
+    };
+    object(Role::input).writable = state_->in_place || is_written(Role::input);
+    object(Role::values).writable = is_written(Role::values);
     object(Role::count).writable = false;
     // Lanes without a value may leave what they hold in scratch, as long as nobody uses it.
     object(Role::scratch).report_undefined = false;
-    for (std::size_t i = 0; i < kRoles; ++i) {
-        objects[i].name = to_text(static_cast<Role>(i));
+    for (std::size_t i = 0; i < kRoles; ++i) objects[i].name = to_text(static_cast<Role>(i));
+    // Ranges of scratch are as far apart as buffers, so that what goes past the end of one is
+    // found.
+    std::vector<std::pair<PassBuffer, detail::View>> views;
+    const auto view_of = [&](const PassBuffer& buffer) -> const detail::View& {
+        const auto found =
+            std::ranges::find(views, buffer, &std::pair<PassBuffer, detail::View>::first);
+        if (found != views.end()) return found->second;
+        detail::View view(object(buffer.role));
+        if (buffer.bytes != 0) {
+            view.begin = buffer.offset;
+            view.bytes = buffer.bytes;
+        }
         // Far apart, and no address is that of another shifted by a few bits.
-        objects[i].address = (std::uint64_t{i} + 1) * 0x0000010300000000ull + 0x1000;
-        engine.addressable.push_back(&objects[i]);
+        view.address = (views.size() + 1) * 0x0000010300000000ull + 0x1000 + view.begin;
+        engine.addressable.push_back(view);
+        return views.emplace_back(buffer, view).second;
+    };
+    // All from the start: an address that a pass leaves for another leads somewhere.
+    for (const Pass& pass : plan.passes) {
+        for (const PassBuffer& buffer : pass.bindings) view_of(buffer);
     }
 
     // Kernels from WGSL have their parameters in a uniform buffer, group 1 binding 0.
@@ -366,11 +397,11 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                 ? pass.required_subgroup_size
                 : machine.subgroup_size;
         dispatch.full_subgroups = pass.full_subgroups;
-        bool has_uniform = false;
+        std::optional<std::size_t> uniform_at;
         for (const detail::BindingSlot& slot : program.bindings) {
             if (slot.set == 1 && slot.binding == 0 && slot.uniform) {
-                has_uniform = true;
-                dispatch.bindings.push_back(&uniform);
+                uniform_at = dispatch.bindings.size();
+                dispatch.bindings.emplace_back();
                 continue;
             }
             if (slot.set != 0 || slot.binding >= pass.bindings.size()) {
@@ -378,7 +409,7 @@ Result<Report> Binding::run(std::uint64_t seed) const {
                               "pass {}: the kernel has binding {}.{}, the plan {} bindings",
                               pass.name, slot.set, slot.binding, pass.bindings.size());
             }
-            dispatch.bindings.push_back(&object(pass.bindings[slot.binding]));
+            dispatch.bindings.push_back(view_of(pass.bindings[slot.binding]));
         }
         std::vector<std::byte> constants(
             lanewise::detail::kParameterBytes +
@@ -397,18 +428,19 @@ Result<Report> Binding::run(std::uint64_t seed) const {
             std::memcpy(constants.data(), &parameters, sizeof parameters);
             if (plan.addressing == Addressing::device_address) {
                 for (std::size_t i = 0; i < pass.bindings.size(); ++i) {
-                    const std::uint64_t address = object(pass.bindings[i]).address;
+                    const std::uint64_t address = view_of(pass.bindings[i]).address;
                     std::memcpy(constants.data() + sizeof parameters + 8 * i, &address, 8);
                 }
             }
-            if (has_uniform && state_->count_in_buffer) {
+            if (uniform_at && state_->count_in_buffer) {
                 // The host of such a kernel copies the share out of scratch.
                 std::memcpy(constants.data(), object(Role::scratch).bytes.data(),
                             lanewise::detail::kShareBytes);
             }
-            if (has_uniform) {
+            if (uniform_at) {
                 uniform.reset(constants, true);
                 uniform.writable = false;
+                dispatch.bindings[*uniform_at] = detail::View(uniform);
             }
             dispatch.push_constants = constants;
             dispatch.groups = {shared ? std::min(plan.share.max_groups, launch.groups - first) : 1u,
@@ -451,17 +483,21 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         }
         if (engine.stopped) break;
     }
-    const detail::MemoryObject& output = object(Role::output);
-    const auto promised =
-        output.known.begin() + static_cast<std::ptrdiff_t>(state_->bytes_to_write(plan));
-    const auto unwritten = std::find(output.known.begin(), promised, 0);
-    if (unwritten != promised && !engine.stopped && !machine.starved_for_ever) {
+    const bool by_turns = plan.result == Role::input;
+    for (const Role role : {plan.result, by_turns ? Role::values : Role::values_out}) {
+        const detail::MemoryObject& result = object(role);
+        const auto promised =
+            result.known.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(
+                                       state_->bytes_to_write(plan, role), result.known.size()));
+        const auto unwritten = std::find(result.known.begin(), promised, 0);
+        if (unwritten == promised || engine.stopped || machine.starved_for_ever) continue;
         Fault fault;
         fault.kind = FaultKind::uninitialized_read;
         fault.pass = report.passes.empty() ? "" : report.passes.back();
-        fault.buffer = output.name;
-        fault.offset = static_cast<std::uint64_t>(unwritten - output.known.begin());
-        fault.message = fmt::format("byte {} of the output was never written", fault.offset);
+        fault.buffer = result.name;
+        fault.offset = static_cast<std::uint64_t>(unwritten - result.known.begin());
+        fault.message = fmt::format("byte {} of the {} was never written", fault.offset,
+                                    role == Role::output ? "output" : to_text(role));
         engine.faults.push_back(std::move(fault));
     }
     report.seconds =

@@ -114,11 +114,24 @@ struct Workgroup {
     bool starved = false;
 };
 
+// What a shader sees under a binding number or from an address on: an object, or a range of it.
+struct View {
+    MemoryObject* object = nullptr;
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;  // as shaders see it; 0: none
+
+    View() = default;
+    explicit View(MemoryObject& whole, std::uint64_t at = 0)
+        : object(&whole), bytes(whole.bytes.size()), address(at) {}
+    std::string name() const;
+};
+
 struct Dispatch {
     const Program* program = nullptr;
     std::string pass;
     std::array<std::uint32_t, 3> groups{1, 1, 1};
-    std::vector<MemoryObject*> bindings;  // in the order of Program::bindings
+    std::vector<View> bindings;  // in the order of Program::bindings
     std::span<std::byte> push_constants;
     std::uint32_t subgroup_size = 32;
     bool full_subgroups = false;
@@ -191,8 +204,8 @@ public:
     void run(const Dispatch& dispatch);
     // A memory barrier between dispatches: all before is ordered before all after.
     void barrier_between_dispatches() { ++epoch; }
-    // Objects that physical addresses may reach.
-    std::vector<MemoryObject*> addressable;
+    // What physical addresses may reach.
+    std::vector<View> addressable;
 
     const Dispatch* dispatch = nullptr;
     MemoryObject push_constant_object;
@@ -209,11 +222,11 @@ public:
     };
     std::map<std::uint32_t, Origin> origins;
 
-    MemoryObject* object(std::uint64_t number) {
-        if (number == kWorkgroupObject) return &context.workgroup->memory;
-        if (number == kPushConstantObject) return &push_constant_object;
+    View view(std::uint64_t number) {
+        if (number == kWorkgroupObject) return View(context.workgroup->memory);
+        if (number == kPushConstantObject) return View(push_constant_object);
         const std::uint64_t binding = number - kFirstBinding;
-        return binding < dispatch->bindings.size() ? dispatch->bindings[binding] : nullptr;
+        return binding < dispatch->bindings.size() ? dispatch->bindings[binding] : View();
     }
 
     Fault* add_fault(FaultKind kind, std::uint32_t code, std::uint32_t other);

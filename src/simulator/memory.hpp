@@ -87,7 +87,6 @@ public:
     std::string name;
     std::span<std::byte> bytes;
     std::vector<std::uint8_t> known;  // by byte: 1 where it was written
-    std::uint64_t address = 0;        // as shaders see it; 0: none
     bool is_workgroup = false;
     bool writable = true;
     // An undefined value that is stored here is a fault at once. Otherwise its bytes count as never

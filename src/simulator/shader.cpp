@@ -105,9 +105,9 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
                               : found->name;
         objects[i].writable = slot.writable;
         objects[i].reset(found->memory, found->initialized);
-        dispatch.bindings.push_back(&objects[i]);
-        objects[i].address = found->address;
-        if (found->address != 0) engine.addressable.push_back(&objects[i]);
+        const detail::View view(objects[i], found->address);
+        dispatch.bindings.push_back(view);
+        if (found->address != 0) engine.addressable.push_back(view);
     }
     for (std::size_t i = 0; i < run.buffers.size(); ++i) {
         const ShaderBuffer& buffer = run.buffers[i];
@@ -119,9 +119,8 @@ Result<Report> run_shader(const Machine& machine, const ShaderRun& run) {
         detail::MemoryObject& object = objects[program->bindings.size() + i];
         object.name =
             buffer.name.empty() ? fmt::format("buffer at {:#x}", buffer.address) : buffer.name;
-        object.address = buffer.address;
         object.reset(buffer.memory, buffer.initialized);
-        engine.addressable.push_back(&object);
+        engine.addressable.emplace_back(object, buffer.address);
     }
     std::vector<std::byte> push_constants = run.push_constants;
     if (push_constants.size() < program->push_constant_bytes)

@@ -41,9 +41,14 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::input: return &buffers.input;
         case Role::output: return &buffers.output;
         case Role::scratch: return &buffers.scratch;
+        case Role::values: return &buffers.values;
+        case Role::values_out: return &buffers.values_out;
         default: return nullptr;
     }
 }
+
+constexpr Role kGiven[] = {Role::input, Role::output, Role::scratch, Role::values,
+                           Role::values_out};
 
 bool is_empty(const Buffer& buffer) {
     return buffer.buffer == VK_NULL_HANDLE && buffer.address == 0 && buffer.bytes == 0;
@@ -67,7 +72,7 @@ public:
                           "count is {}, the plan's max_count {}: plan for more", count_,
                           plan_.max_count);
         }
-        for (const Role role : {Role::input, Role::output, Role::scratch}) {
+        for (const Role role : kGiven) {
             if (auto checked = check_role(role); !checked) return checked;
         }
         if (count_buffer_ != nullptr) {
@@ -122,7 +127,7 @@ private:
         }
 
         const std::uint64_t needed = bytes_needed(role);
-        // Nothing is touched of an empty input or output: there need not be one, and none is bound.
+        // Nothing is touched of a buffer for no items: there need not be one, and none is bound.
         if (needed == 0) return {};
         if (buffer.bytes < needed) {
             return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items",
@@ -156,11 +161,13 @@ private:
                 return refuse(ErrorCode::bad_argument, "{}: offset {} is no multiple of {}", name,
                               buffer.offset, alignment);
             }
-            if (needed > limits_.max_storage_range) {
+            const std::uint64_t most =
+                lanewise::detail::most_bound(plan_, role, needed, count_buffer_ != nullptr);
+            if (most > limits_.max_storage_range) {
                 return refuse(ErrorCode::limit_exceeded,
                               "{}: {} bytes are needed, max_storage_range is {}: plan with device "
                               "addresses, or in parts",
-                              name, needed, limits_.max_storage_range);
+                              name, most, limits_.max_storage_range);
             }
             range.buffer = buffer.buffer;
             range.begin = buffer.offset;
@@ -247,27 +254,30 @@ private:
     }
     std::uint64_t count_bytes() const { return by_address_ ? 8 : 4; }
 
-    VkDescriptorBufferInfo descriptor(Role role, const Binding::State& binding) const {
+    VkDescriptorBufferInfo descriptor(const PassBuffer& part, const Binding::State& binding) const {
+        const Role role = part.role;
         if (role == Role::state)
             return {binding.slot.buffer(), binding.slot.offset(), plan_.state_bytes};
         if (role == Role::count)
             return {count_buffer_->buffer, count_buffer_->offset, count_bytes()};
         const Buffer* buffer = given(buffers_, role);
+        if (part.bytes != 0) return {buffer->buffer, buffer->offset + part.offset, part.bytes};
         std::uint64_t bytes = bytes_needed(role);
         // A descriptor must show something: where nothing is needed of a buffer, another, which is
-        // not touched through it. An empty input may have an empty output, but scratch has bytes.
+        // not touched through it. All others may be empty with the input, but scratch has bytes.
         for (const Role other : {Role::output, Role::scratch}) {
             if (bytes != 0) break;
+            if (plan_.argument(other) == nullptr) continue;
             buffer = given(buffers_, other);
-            bytes = bytes_needed(other);
+            bytes = std::min(bytes_needed(other), limits_.max_storage_range);
         }
         return {buffer->buffer, buffer->offset, bytes};
     }
 
-    VkDeviceAddress address(Role role, const Binding::State& binding) const {
-        if (role == Role::state) return binding.slot.address();
-        if (role == Role::count) return count_buffer_->address;
-        return given(buffers_, role)->address;
+    VkDeviceAddress address(const PassBuffer& part, const Binding::State& binding) const {
+        if (part.role == Role::state) return binding.slot.address();
+        if (part.role == Role::count) return count_buffer_->address;
+        return given(buffers_, part.role)->address + part.offset;
     }
 
     BoundPass bound_pass(const Pass& pass, const detail::PassPipeline& pipeline,
@@ -352,7 +362,7 @@ private:
     const Buffers& buffers_;
     const CountBuffer* count_buffer_;
     std::uint64_t count_;
-    std::array<Range, 4> ranges_;  // input, output, scratch, count
+    std::array<Range, std::size(kGiven) + 1> ranges_;  // and the count
     std::size_t range_count_ = 0;
 };
 

@@ -53,6 +53,8 @@ Result<Executable> Device::compile(const Plan& plan, const CompileOptions& optio
             return tl::unexpected(
                 Error{ErrorCode::bad_argument, "the plan has no passes: was planning an error?"});
         }
+        if (auto checked = lanewise::detail::check_ranges(plan); !checked)
+            return tl::unexpected(checked.error());
         CompileOptions chosen = options;
         if (chosen.pipeline_cache == VK_NULL_HANDLE) chosen.pipeline_cache = state_->pipeline_cache;
         auto state = std::make_shared<Executable::State>();

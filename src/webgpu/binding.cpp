@@ -40,9 +40,14 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::input: return &buffers.input;
         case Role::output: return &buffers.output;
         case Role::scratch: return &buffers.scratch;
+        case Role::values: return &buffers.values;
+        case Role::values_out: return &buffers.values_out;
         default: return nullptr;
     }
 }
+
+constexpr Role kGiven[] = {Role::input, Role::output, Role::scratch, Role::values,
+                           Role::values_out};
 
 class Binder {
 public:
@@ -63,7 +68,7 @@ public:
                           "count is {}, the plan's max_count {}: plan for more", count_,
                           plan_.max_count);
         }
-        for (const Role role : {Role::input, Role::output, Role::scratch}) {
+        for (const Role role : kGiven) {
             if (auto checked = check_role(role); !checked) return checked;
         }
         if (count_buffer_ != nullptr) {
@@ -102,7 +107,7 @@ private:
     bool has_vectors(Role role) const {
         for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
             for (const wgsl::ShaderBinding& binding : executable_.pipelines[i].bindings) {
-                if (binding.vectors && plan_.passes[i].bindings[binding.number] == role)
+                if (binding.vectors && plan_.passes[i].bindings[binding.number].role == role)
                     return true;
             }
         }
@@ -118,7 +123,7 @@ private:
             return refuse(ErrorCode::bad_argument,
                           "{}: the plan has no such buffer: leave it empty", name);
         }
-        // Nothing is touched of an empty input or output: there need not be one, and none is bound.
+        // Nothing is touched of a buffer for no items: there need not be one, and none is bound.
         if (needed_bytes(role) == 0) return {};
         const bool vectors = has_vectors(role);
         const std::uint64_t needed = bound_bytes(needed_bytes(role), vectors);
@@ -129,10 +134,12 @@ private:
         }
         if (buffer.buffer == nullptr)
             return refuse(ErrorCode::bad_argument, "{}: buffer is null", name);
-        if (needed > limits_.max_storage_range) {
+        const std::uint64_t most =
+            lanewise::detail::most_bound(plan_, role, needed, count_buffer_ != nullptr);
+        if (most > limits_.max_storage_range) {
             return refuse(ErrorCode::limit_exceeded,
                           "{}: {} bytes are needed, max_storage_range is {}: work in parts", name,
-                          needed, limits_.max_storage_range);
+                          most, limits_.max_storage_range);
         }
         const std::uint64_t alignment =
             std::max<std::uint64_t>(limits_.storage_offset_alignment, argument->alignment);
@@ -179,21 +186,12 @@ private:
     // buffer is read, or written, not both, whatever the ranges are. There it counts how a pass's
     // kernel declares its bindings: what one writes another may only read.
     Result<void> check_shared_buffers() const {
-        constexpr std::pair<Role, Role> kPairs[] = {{Role::input, Role::output},
-                                                    {Role::input, Role::scratch},
-                                                    {Role::output, Role::scratch},
-                                                    {Role::output, Role::count},
-                                                    {Role::scratch, Role::count}};
-        for (const auto& [a, b] : kPairs) {
-            if (in_place_ && a == Role::input && b == Role::output) continue;
-            const Range& x = range(a);
-            const Range& y = range(b);
-            if (x.buffer == nullptr || !overlap(x, y)) continue;
-            return refuse(
-                ErrorCode::bad_argument,
-                "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give each a range "
-                "of its own",
-                to_text(a), x.begin, x.bytes, to_text(b), y.begin, y.bytes);
+        constexpr Role kAll[] = {Role::input,  Role::output,     Role::scratch,
+                                 Role::values, Role::values_out, Role::count};
+        for (std::size_t j = 0; j < std::size(kAll); ++j) {
+            for (std::size_t i = 0; i < j; ++i) {
+                if (auto checked = check_overlap(kAll[i], kAll[j]); !checked) return checked;
+            }
         }
         for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
             const Pass& pass = plan_.passes[i];
@@ -208,6 +206,21 @@ private:
         return {};
     }
 
+    Result<void> check_overlap(Role a, Role b) const {
+        const auto is_written = [&](Role role) {
+            const Argument* argument = plan_.argument(role);
+            return argument != nullptr && argument->access != Access::read;
+        };
+        const Range& x = range(a);
+        const Range& y = range(b);
+        if (x.buffer == nullptr || !(is_written(a) || is_written(b)) || !overlap(x, y)) return {};
+        if (in_place_ && a == Role::input && b == Role::output) return {};
+        return refuse(ErrorCode::bad_argument,
+                      "{} ({:#x}, {} bytes) and {} ({:#x}, {} bytes) overlap: give each a range "
+                      "of its own",
+                      to_text(a), x.begin, x.bytes, to_text(b), y.begin, y.bytes);
+    }
+
     struct Shown {
         Role role;
         bool written;
@@ -217,10 +230,11 @@ private:
                                 const std::vector<wgsl::ShaderBinding>& bindings) const {
         // In place the pass that writes the output has one binding for both.
         const bool replaced =
-            in_place_ && std::ranges::find(pass.bindings, Role::output) != pass.bindings.end();
+            in_place_ && std::ranges::find(pass.bindings, Role::output, &PassBuffer::role) !=
+                             pass.bindings.end();
         std::vector<Shown> shown;
         for (const wgsl::ShaderBinding& binding : bindings) {
-            const Role role = pass.bindings[binding.number];
+            const Role role = pass.bindings[binding.number].role;
             if (replaced && role == Role::output) continue;
             shown.push_back(
                 {role, binding.access != Access::read || (replaced && role == Role::input)});
@@ -277,11 +291,12 @@ private:
             binding.scratch = {wgpu_, buffers_.scratch.buffer};
             binding.scratch_offset = buffers_.scratch.offset;
         }
-        // A binding must show something, touched or not.
-        if (range(Role::input).buffer == nullptr)
-            binding.no_input = make_buffer("no input", kVectorBytes, WGPUBufferUsage_Storage);
-        if (range(Role::output).buffer == nullptr)
-            binding.no_output = make_buffer("no output", kVectorBytes, WGPUBufferUsage_Storage);
+        // A binding must show something, touched or not; what is written, a buffer of its own.
+        for (const Role role : kGiven) {
+            if (plan_.argument(role) == nullptr || range(role).buffer != nullptr) continue;
+            binding.nothing[static_cast<std::size_t>(role)] =
+                make_buffer("nothing", kVectorBytes, WGPUBufferUsage_Storage);
+        }
         for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
             const Pass& pass = plan_.passes[i];
             if (pass.when == When::count_in_buffer && count_buffer_ == nullptr) continue;
@@ -322,7 +337,7 @@ private:
                                       const Binding::State& binding) const {
         std::vector<WGPUBindGroupEntry> entries;
         for (const wgsl::ShaderBinding& shown : pipeline.bindings) {
-            const Range bound = shown_range(pass.bindings[shown.number], binding);
+            const Range bound = shown_range(pass.bindings[shown.number], shown.vectors, binding);
             WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
             entry.binding = shown.number;
             entry.buffer = bound.buffer;
@@ -338,13 +353,16 @@ private:
         return {wgpu_, wgpu_.DeviceCreateBindGroup(device_.context.device(), &descriptor)};
     }
 
-    Range shown_range(Role role, const Binding::State& binding) const {
+    Range shown_range(const PassBuffer& part, bool vectors, const Binding::State& binding) const {
+        const Role role = part.role;
         if (role == Role::state)
             return {binding.state.get(), 0,
                     lanewise::detail::round_up(plan_.state_bytes, kVectorBytes)};
-        if (range(role).buffer != nullptr) return range(role);
-        const auto& nothing = role == Role::input ? binding.no_input : binding.no_output;
-        return {nothing.get(), 0, kVectorBytes};
+        const Range& whole = range(role);
+        if (part.bytes != 0)
+            return {whole.buffer, whole.begin + part.offset, bound_bytes(part.bytes, vectors)};
+        if (whole.buffer != nullptr) return whole;
+        return {binding.nothing[static_cast<std::size_t>(role)].get(), 0, kVectorBytes};
     }
 
     const Range& range(Role role) const { return ranges_[static_cast<std::size_t>(role)]; }
@@ -357,7 +375,7 @@ private:
     const Buffers& buffers_;
     const CountBuffer* count_buffer_;
     std::uint64_t count_;
-    std::array<Range, 5> ranges_;  // by role
+    std::array<Range, 7> ranges_;  // by role
     bool in_place_ = false;
 };
 

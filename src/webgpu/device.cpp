@@ -50,6 +50,8 @@ Result<Executable> Device::compile(const Plan& plan) const {
             return tl::unexpected(
                 Error{ErrorCode::bad_argument, "the plan has no passes: was planning an error?"});
         }
+        if (auto checked = lanewise::detail::check_ranges(plan); !checked)
+            return tl::unexpected(checked.error());
         auto state = std::make_shared<Executable::State>();
         state->device = state_;
         state->plan = plan;

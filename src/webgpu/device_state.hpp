@@ -2,6 +2,7 @@
 // that an application may let go of them in any order.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <vector>
 
@@ -49,9 +50,8 @@ struct Binding::State {
     std::uint64_t scratch_offset = 0;
 
     detail::OwnedBufferHandle state;  // Plan::state_bytes
-    // What is bound in the place of an input or output of which nothing is needed.
-    detail::OwnedBufferHandle no_input;
-    detail::OwnedBufferHandle no_output;
+    // What is bound in the place of a buffer of which nothing is needed; by role.
+    std::array<detail::OwnedBufferHandle, 7> nothing;
     std::vector<BoundPass> passes;
     std::vector<std::string> pass_names;
 };

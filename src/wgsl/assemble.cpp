@@ -278,12 +278,15 @@ std::map<std::string, std::uint32_t> parse_defines(std::string_view text) {
     return defines;
 }
 
+constexpr std::string_view kBindingBegin = "@group(0) @binding(";
+constexpr std::string_view kBindingStorage = ") var<storage, ";
+
 // @group(0) @binding(1) var<storage, read_write> result: array<u32>;
 std::optional<ShaderBinding> parse_binding(std::string_view line) {
     ShaderBinding binding;
-    if (!take(line, "@group(0) @binding(")) return std::nullopt;
+    if (!take(line, kBindingBegin)) return std::nullopt;
     const auto number = take_number(line);
-    if (!number || !take(line, ") var<storage, ")) return std::nullopt;
+    if (!number || !take(line, kBindingStorage)) return std::nullopt;
     binding.number = *number;
     binding.access = take(line, "read_write>") ? Access::read_write : Access::read;
     if (binding.access == Access::read) take(line, "read>");
@@ -291,6 +294,31 @@ std::optional<ShaderBinding> parse_binding(std::string_view line) {
     binding.name = take_name(line);
     binding.vectors = line.starts_with(": array<vec4<");
     return binding;
+}
+
+bool has_output(const Pass& pass) {
+    return std::ranges::find(pass.bindings, Role::output, &PassBuffer::role) != pass.bindings.end();
+}
+
+// In one dispatch WebGPU lets a buffer be read or written, whatever the ranges are: where a pass
+// writes one of its ranges, all are declared like that.
+void agree_on_access(const Pass& pass, Shader& shader) {
+    const auto role_of = [&](const ShaderBinding& binding) {
+        return pass.bindings[binding.number].role;
+    };
+    for (ShaderBinding& binding : shader.bindings) {
+        if (binding.access != Access::read || binding.number >= pass.bindings.size()) continue;
+        const bool written = std::ranges::any_of(shader.bindings, [&](const ShaderBinding& other) {
+            return other.access == Access::read_write && other.number < pass.bindings.size() &&
+                   role_of(other) == role_of(binding);
+        });
+        if (!written) continue;
+        const std::string declared =
+            fmt::format("{}{}{}read>", kBindingBegin, binding.number, kBindingStorage);
+        const std::size_t at = shader.text.find(declared);
+        shader.text.replace(at + declared.size() - 5, 5, "read_write>");
+        binding.access = Access::read_write;
+    }
 }
 
 tl::unexpected<Error> unsupported(const Pass& pass, std::string_view why) {
@@ -334,8 +362,7 @@ Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& optio
         constants.by_name["LW_ENABLE"] = options.enable_subgroups ? 1 : 0;
     }
     // Passes that do not write the output are the same in place.
-    if (options.in_place && std::ranges::find(pass.bindings, Role::output) != pass.bindings.end())
-        constants.by_name["LW_IN_PLACE"] = 1;
+    if (options.in_place && has_output(pass)) constants.by_name["LW_IN_PLACE"] = 1;
     for (const Constant& constant : pass.constants) constants.by_id[constant.id] = constant.value;
     std::string operation;
     if (plan.custom) {
@@ -362,6 +389,7 @@ Result<Shader> assemble(const Plan& plan, const Pass& pass, const Options& optio
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     std::ranges::sort(shader.bindings, {}, &ShaderBinding::number);
+    agree_on_access(pass, shader);
     return shader;
 }
 

@@ -11,6 +11,7 @@
 #include "lanewise/caps.hpp"
 #include "lanewise/plan.hpp"
 #include "src/core/kernel_catalogue.hpp"
+#include "src/core/passes.hpp"
 #include "tests/support/spirv_scan.hpp"
 
 namespace lanewise::test {
@@ -46,9 +47,18 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     rule(std::uint64_t{launch.groups} * launch.tiles_per_group >= tiles, "items are left out");
 
     // Buffers.
-    for (const Role role : {Role::input, Role::output}) {
+    rule(plan.argument(Role::output) != nullptr || plan.argument(Role::values_out) != nullptr,
+         "no argument takes a result");
+    for (const Role role : {Role::input, plan.result}) {
+        if (role == Role::output && plan.argument(Role::values_out) != nullptr) continue;
         rule(plan.argument(role) != nullptr, fmt::format("no argument {}", to_text(role)));
     }
+    rule(plan.result == Role::output || plan.result == Role::input,
+         "the result is in no such buffer");
+    rule((plan.value_bytes != 0) == (plan.argument(Role::values_out) != nullptr),
+         "values have bytes and no buffer, or a buffer and no bytes");
+    const auto ranges = detail::check_ranges(plan);
+    rule(ranges.has_value(), ranges ? "" : ranges.error().message);
     for (const Argument& argument : plan.arguments) {
         const std::string name = to_text(argument.role);
         rule(std::has_single_bit(argument.alignment), name + ": alignment is no power of two");
@@ -62,8 +72,10 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule(argument.alignment % limits.storage_offset_alignment == 0,
                  fmt::format("{}: alignment {} is no multiple of the device's {}", name,
                              argument.alignment, limits.storage_offset_alignment));
-            rule(argument.bytes <= limits.max_storage_range,
-                 fmt::format("{}: {} bytes are above the device's {}", name, argument.bytes,
+            const std::uint64_t most =
+                detail::most_bound(plan, argument.role, argument.bytes, true);
+            rule(most <= limits.max_storage_range,
+                 fmt::format("{}: {} bytes are above the device's {}", name, most,
                              limits.max_storage_range));
         }
         std::uint64_t before = 0;
@@ -85,15 +97,24 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
              "input is too small for max_count");
         rule(bytes_needed(plan, Role::input, plan.max_count) >= plan.max_count * plan.element_bytes,
              "bytes_needed is too small for max_count items");
-        rule(input->access == Access::read, "input is not only read");
+        rule(input->access == Access::read || plan.primitive == "sort", "input is not only read");
+        rule(input->access != Access::read || plan.result != Role::input,
+             "the result is in the input, which is only read");
     }
     if (const Argument* output = plan.argument(Role::output); output != nullptr) {
         rule(output->access != Access::read, "output is only read");
         rule(plan.result_bytes == 0 || output->bytes / plan.result_bytes >= plan.max_count,
              "output is too small for max_count");
         rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
-                                           plan.max_count * plan.result_bytes,
+                                           (plan.max_count * plan.result_bytes + 3) / 4 * 4,
              "bytes_needed of the output is not that of max_count outputs");
+    }
+    for (const Role role : {Role::values, Role::values_out}) {
+        const Argument* values = plan.argument(role);
+        if (values == nullptr || plan.value_bytes == 0) continue;
+        rule(bytes_needed(plan, role, plan.max_count) == plan.max_count * plan.value_bytes,
+             fmt::format("bytes_needed of {} is not that of max_count values", to_text(role)));
+        rule(role == Role::values || values->access != Access::read, "values_out is only read");
     }
     rule(!plan.in_place || plan.result_bytes == plan.element_bytes,
          "in place, with outputs that are no elements");
@@ -129,7 +150,8 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule(pass.constants[i - 1].id < pass.constants[i].id,
                  name + ": constants out of order");
         }
-        for (const Role role : pass.bindings) {
+        for (const PassBuffer& buffer : pass.bindings) {
+            const Role role = buffer.role;
             rule(role == Role::count ||
                      (role == Role::state ? plan.state_bytes != 0 : plan.argument(role) != nullptr),
                  fmt::format("{}: binding {} is no buffer of the plan", name, to_text(role)));
@@ -203,7 +225,8 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule((argument.usages & BufferUsage::indirect) == 0,
                  fmt::format("{}: what a shader writes is no indirect argument on WebGPU",
                              to_text(argument.role)));
-            const bool vectors = argument.role == Role::input || plan.result_bytes != 0;
+            const bool vectors = argument.role != Role::scratch &&
+                                 (argument.role != Role::output || plan.result_bytes != 0);
             rule(!vectors || argument.bytes % 16 == 0,
                  fmt::format("{}: {} bytes are no whole vectors", to_text(argument.role),
                              argument.bytes));
