@@ -145,14 +145,16 @@ std::vector<std::uint32_t> compile(const std::string& text) {
     return compiled[text] = words;
 }
 
-Bundle wgsl_kernels(const Plan& plan, const wgsl::Options& options) {
+Bundle wgsl_kernels(Plan& plan, const wgsl::Options& options) {
     Bundle bundle;
-    for (const Pass& pass : plan.passes) {
+    for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+        Pass& pass = plan.passes[i];
         const auto shader = wgsl::assemble(plan, pass, options);
         if (!shader) {
             ADD_FAILURE() << shader.error().message;
             continue;
         }
+        pass.kernel = fmt::format("pass_{}.{}", i, pass.kernel);
         auto words = compile(shader->text);
         if (!words.empty()) bundle.add({pass.kernel, words[1], std::move(words)});
     }
@@ -206,9 +208,10 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     };
     const auto device = simulator::Device::create(machine, caps);
     if (!device) return failed("device", device.error().message);
-    const Bundle bundle = run.built_in ? Bundle() : wgsl_kernels(plan, run.options);
+    Plan in_wgsl = plan;
+    const Bundle bundle = run.built_in ? Bundle() : wgsl_kernels(in_wgsl, run.options);
     if (testing::Test::HasFailure()) return std::nullopt;
-    const auto executable = device->compile(plan, run.built_in ? nullptr : &bundle);
+    const auto executable = device->compile(in_wgsl, run.built_in ? nullptr : &bundle);
     if (!executable) return failed("compile", executable.error().message);
 
     const std::uint64_t count = input.size() / plan.element_bytes;

@@ -33,8 +33,10 @@ std::string tint_says(const std::string& text);
 // it has compiled.
 std::vector<std::uint32_t> compile(const std::string& text);
 
-// The plan's kernels from WGSL; with a failure added where one is not to be had.
-Bundle wgsl_kernels(const Plan& plan, const wgsl::Options& options);
+// The plan's kernels from WGSL, of which each pass has its own: a text has its constants. Gives the
+// passes' kernels new names, by which the bundle has them. With a failure added where one is not to
+// be had.
+Bundle wgsl_kernels(Plan& plan, const wgsl::Options& options);
 
 // Machines of one subgroup size: full and partial subgroups, lanes and subgroups in any order.
 std::vector<simulator::Machine> wgsl_machines(std::uint32_t subgroup_size);
