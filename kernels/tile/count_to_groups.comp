@@ -23,7 +23,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint kWorkgroupSize = 64u;
-layout(constant_id = 1) const uint kTileItems = 1u;  // a power of two
+layout(constant_id = 1) const uint kTileItems = 1u;
 layout(constant_id = 2) const uint kMaxGroups = 1u;
 layout(constant_id = 3) const uint kMaxTilesPerDispatch = ~0u;
 layout(constant_id = 4) const uint kMaxCountLow = ~0u;

@@ -16,7 +16,7 @@
 
 // Prologue: the assembler writes other values.
 const kWorkgroupSize = 64u;                // id 0
-const kTileItems = 1u;                     // id 1; a power of two
+const kTileItems = 1u;                     // id 1
 const kMaxGroups = 1u;                     // id 2
 const kMaxTilesPerDispatch = 4294967295u;  // id 3
 const kMaxCountLow = 4294967295u;          // id 4

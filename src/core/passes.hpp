@@ -2,6 +2,7 @@
 // (kernels/kernels.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -9,6 +10,8 @@
 #include "lanewise/plan.hpp"
 
 namespace lanewise::detail {
+
+inline constexpr std::size_t kRoles = 7;  // that there are
 
 // What every kernel is told of a dispatch: push constants, or the uniform buffer of WGSL
 // (kernels/kernels.md). Count_to_groups writes the first five fields into scratch.

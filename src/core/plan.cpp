@@ -6,19 +6,20 @@
 
 #include "src/core/arithmetic.hpp"
 #include "src/core/names.hpp"
+#include "src/core/passes.hpp"
 
 namespace lanewise {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr detail::Names<Role, 7> kRoleNames{{{Role::input, "input"},
-                                             {Role::output, "output"},
-                                             {Role::scratch, "scratch"},
-                                             {Role::state, "state"},
-                                             {Role::count, "count"},
-                                             {Role::values, "values"},
-                                             {Role::values_out, "values_out"}}};
+constexpr detail::Names<Role, detail::kRoles> kRoleNames{{{Role::input, "input"},
+                                                          {Role::output, "output"},
+                                                          {Role::scratch, "scratch"},
+                                                          {Role::state, "state"},
+                                                          {Role::count, "count"},
+                                                          {Role::values, "values"},
+                                                          {Role::values_out, "values_out"}}};
 constexpr detail::Names<Addressing, 2> kAddressingNames{
     {{Addressing::descriptor, "descriptor"}, {Addressing::device_address, "device_address"}}};
 constexpr detail::Names<Form, 2> kFormNames{

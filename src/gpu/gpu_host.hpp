@@ -16,6 +16,15 @@
 namespace lanewise {
 namespace detail {
 
+// The caller's bytes: what goes up, and where the first bytes of what comes down go to. Empty where
+// the plan has no such buffer.
+struct RunData {
+    std::span<const std::byte> input;
+    std::span<const std::byte> values;
+    std::span<std::byte> output;
+    std::span<std::byte> values_out;
+};
+
 class GpuHost {
 public:
     virtual ~GpuHost() = default;
@@ -27,10 +36,9 @@ public:
     // Whether kernels of custom operators must be compiled for it.
     virtual bool runs_spirv() const { return true; }
 
-    // Compiles the plan (with what the bundle has), uploads the input, runs `count` items and
-    // downloads the output's first bytes. An error of compiling may carry Caps to plan again with.
-    virtual Result<void> run(const Plan& plan, std::uint64_t count,
-                             std::span<const std::byte> input, std::span<std::byte> output,
+    // Compiles the plan (with what the bundle has), uploads, runs `count` items and downloads. The
+    // plan's result is not in its input. An error of compiling may carry Caps to plan again with.
+    virtual Result<void> run(const Plan& plan, std::uint64_t count, const RunData& data,
                              const Bundle& bundle, RunReport& report) = 0;
 };
 

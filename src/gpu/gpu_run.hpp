@@ -32,12 +32,33 @@ struct Primitive {
     std::uint64_t (*output_bytes)(const Desc& desc);
 };
 
-// Fills outcome.bytes and outcome.report. Goes to a lower tier where the driver refuses a pipeline
-// of this one, unless the caller forced it.
+// Runs desc.max_count items. Goes to a lower tier where the driver refuses a pipeline of this one,
+// unless the caller forced it.
+template <class Desc>
+Result<void> plan_and_run(Gpu::State& gpu, const Desc& desc,
+                          Result<Plan> (*make_plan)(const Caps& caps, const Desc& desc),
+                          const RunData& data, RunReport& report) {
+    GpuHost& host = *gpu.host;
+    Caps caps = host.caps();
+    for (;;) {
+        auto plan = make_plan(caps, desc);
+        if (!plan) return tl::unexpected(plan.error());
+        if (auto added = gpu.add_kernels(*plan); !added) return added;
+        auto ran = host.run(*plan, desc.max_count, data, gpu.bundle, report);
+        if (ran) {
+            report.plan = *std::move(plan);
+            return {};
+        }
+        if (desc.tier || ran.error().retry_caps == nullptr) return ran;
+        report.fallbacks.push_back(fmt::format("{}: {}", to_text(plan->tier), ran.error().message));
+        caps = *ran.error().retry_caps;
+    }
+}
+
+// Fills outcome.bytes and outcome.report.
 template <class Outcome, class Desc>
 Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, Desc desc,
                             const Primitive<Desc>& primitive) {
-    GpuHost& host = *gpu.host;
     if (desc.custom) {
         if (auto checked = check(*desc.custom); !checked) return tl::unexpected(checked.error());
     }
@@ -50,22 +71,11 @@ Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, De
     }
     desc.max_count = data.size() / element_bytes;
     Outcome outcome;
-    Caps caps = host.caps();
-    for (;;) {
-        auto plan = primitive.plan(caps, desc);
-        if (!plan) return tl::unexpected(plan.error());
-        if (auto added = gpu.add_kernels(*plan); !added) return tl::unexpected(added.error());
-        outcome.bytes.assign(primitive.output_bytes(desc), std::byte{});
-        auto ran = host.run(*plan, desc.max_count, data, outcome.bytes, gpu.bundle, outcome.report);
-        if (ran) {
-            outcome.report.plan = *std::move(plan);
-            return outcome;
-        }
-        if (desc.tier || ran.error().retry_caps == nullptr) return tl::unexpected(ran.error());
-        outcome.report.fallbacks.push_back(
-            fmt::format("{}: {}", to_text(plan->tier), ran.error().message));
-        caps = *ran.error().retry_caps;
-    }
+    outcome.bytes.assign(primitive.output_bytes(desc), std::byte{});
+    auto ran = plan_and_run(gpu, desc, primitive.plan, {.input = data, .output = outcome.bytes},
+                            outcome.report);
+    if (!ran) return tl::unexpected(ran.error());
+    return outcome;
 }
 
 // An error where a typed call has no place for what the operator gives. `verb`: "reduce".

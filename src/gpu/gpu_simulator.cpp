@@ -25,20 +25,25 @@ public:
     const GpuInfo& info() const override { return info_; }
     const Caps& caps() const override { return device_.caps(); }
 
-    Result<void> run(const Plan& plan, std::uint64_t count, std::span<const std::byte> input,
-                     std::span<std::byte> output, const Bundle& bundle,
-                     RunReport& report) override {
+    Result<void> run(const Plan& plan, std::uint64_t count, const RunData& data,
+                     const Bundle& bundle, RunReport& report) override {
         const auto executable = device_.compile(plan, &bundle);
         if (!executable) return tl::unexpected(executable.error());
         auto in = memory_for(plan, Role::input);
         auto out = memory_for(plan, Role::output);
         auto scratch = memory_for(plan, Role::scratch);
-        std::ranges::copy(input, in.begin());
-        const auto binding = executable->bind({{in}, {out}, {scratch}}, count);
+        auto values = memory_for(plan, Role::values);
+        auto values_out = memory_for(plan, Role::values_out);
+        std::ranges::copy(data.input, in.begin());
+        std::ranges::copy(data.values, values.begin());
+        const auto binding =
+            executable->bind({{in}, {out}, {scratch}, {values}, {values_out}}, count);
         if (!binding) return tl::unexpected(binding.error());
         const auto ran = binding->run();
         if (!ran) return tl::unexpected(ran.error());
-        std::ranges::copy(std::span(out).first(output.size()), output.begin());
+        std::ranges::copy(std::span(out).first(data.output.size()), data.output.begin());
+        std::ranges::copy(std::span(values_out).first(data.values_out.size()),
+                          data.values_out.begin());
         for (const std::string& name : ran->passes) report.passes.push_back({name, 0.0});
         for (const simulator::Fault& fault : ran->faults) report.faults.push_back(to_text(fault));
         return {};

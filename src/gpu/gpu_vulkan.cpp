@@ -1,6 +1,10 @@
 // Gpu on a Vulkan device.
 
+#include <array>
+#include <utility>
+
 #include "lanewise/vulkan.hpp"
+#include "src/core/passes.hpp"
 #include "src/gpu/gpu_host.hpp"
 #include "src/vulkan/context.hpp"
 #include "src/vulkan/device_state.hpp"
@@ -41,30 +45,39 @@ public:
     const Caps& caps() const override { return caps_; }
     const vulkan::Device* vulkan_device() const override { return &device_; }
 
-    Result<void> run(const Plan& plan, std::uint64_t count, std::span<const std::byte> input,
-                     std::span<std::byte> output, const Bundle& bundle,
-                     RunReport& report) override {
+    Result<void> run(const Plan& plan, std::uint64_t count, const RunData& data,
+                     const Bundle& bundle, RunReport& report) override {
         const auto executable = device_.compile(plan, {.bundle = &bundle});
         if (!executable) return remember(executable);
-        const auto make = [&](Role role) -> Result<OwnedBuffer> {
-            const Argument* argument = plan.argument(role);
-            if (argument == nullptr) return OwnedBuffer();
-            return owned_->make_buffer(argument->bytes, MemoryKind::device);
+        std::array<OwnedBuffer, kRoles> buffers;
+        const auto of = [&](Role role) -> OwnedBuffer& {
+            return buffers[static_cast<std::size_t>(role)];
         };
-        auto in = make(Role::input);
-        if (!in) return remember(in);
-        auto out = make(Role::output);
-        if (!out) return remember(out);
-        auto scratch = make(Role::scratch);
-        if (!scratch) return remember(scratch);
-        if (auto done = owned_->upload(*in, 0, input); !done) return remember(done);
+        for (const Argument& argument : plan.arguments) {
+            auto made = owned_->make_buffer(argument.bytes, MemoryKind::device);
+            if (!made) return remember(made);
+            of(argument.role) = *std::move(made);
+        }
+        for (const auto& [role, bytes] :
+             {std::pair{Role::input, data.input}, std::pair{Role::values, data.values}}) {
+            if (bytes.empty()) continue;
+            if (auto done = owned_->upload(of(role), 0, bytes); !done) return remember(done);
+        }
 
-        auto binding = executable->bind(
-            {.input = in->range(), .output = out->range(), .scratch = scratch->range()}, count);
+        auto binding = executable->bind({.input = of(Role::input).range(),
+                                         .output = of(Role::output).range(),
+                                         .scratch = of(Role::scratch).range(),
+                                         .values = of(Role::values).range(),
+                                         .values_out = of(Role::values_out).range()},
+                                        count);
         if (!binding) return remember(binding);
         auto times = run_timed(*binding);
         if (!times) return tl::unexpected(times.error());
-        if (auto done = owned_->download(*out, 0, output); !done) return remember(done);
+        for (const auto& [role, bytes] :
+             {std::pair{Role::output, data.output}, std::pair{Role::values_out, data.values_out}}) {
+            if (bytes.empty()) continue;
+            if (auto done = owned_->download(of(role), 0, bytes); !done) return remember(done);
+        }
         report.passes = std::move(*times);
         return {};
     }

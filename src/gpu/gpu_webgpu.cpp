@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "lanewise/webgpu.hpp"
 #include "src/core/device_choice.hpp"
+#include "src/core/passes.hpp"
 #include "src/gpu/gpu_host.hpp"
 #include "src/webgpu/gpu_owned_device.hpp"
 
@@ -34,29 +38,39 @@ public:
     bool runs_spirv() const override { return false; }
     const webgpu::Device* webgpu_device() const override { return &device_; }
 
-    Result<void> run(const Plan& plan, std::uint64_t count, std::span<const std::byte> input,
-                     std::span<std::byte> output, const Bundle&, RunReport& report) override {
+    Result<void> run(const Plan& plan, std::uint64_t count, const RunData& data, const Bundle&,
+                     RunReport& report) override {
         const auto executable = device_.compile(plan);
         if (!executable) return tl::unexpected(executable.error());
-        const auto make = [&](Role role) -> Result<OwnedBuffer> {
-            const Argument* argument = plan.argument(role);
-            if (argument == nullptr) return OwnedBuffer();
-            return owned_->make_buffer(argument->bytes, WGPUBufferUsage_Storage);
+        std::array<OwnedBuffer, kRoles> buffers;
+        const auto of = [&](Role role) -> OwnedBuffer& {
+            return buffers[static_cast<std::size_t>(role)];
         };
-        auto in = make(Role::input);
-        if (!in) return tl::unexpected(in.error());
-        auto out = make(Role::output);
-        if (!out) return tl::unexpected(out.error());
-        auto scratch = make(Role::scratch);
-        if (!scratch) return tl::unexpected(scratch.error());
-        if (auto done = owned_->upload(*in, 0, input); !done) return done;
+        for (const Argument& argument : plan.arguments) {
+            auto made = owned_->make_buffer(argument.bytes, WGPUBufferUsage_Storage);
+            if (!made) return tl::unexpected(made.error());
+            of(argument.role) = *std::move(made);
+        }
+        for (const auto& [role, bytes] :
+             {std::pair{Role::input, data.input}, std::pair{Role::values, data.values}}) {
+            if (bytes.empty()) continue;
+            if (auto done = owned_->upload(of(role), 0, bytes); !done) return done;
+        }
 
-        const auto binding = executable->bind(
-            {.input = in->range(), .output = out->range(), .scratch = scratch->range()}, count);
+        const auto binding = executable->bind({.input = of(Role::input).range(),
+                                               .output = of(Role::output).range(),
+                                               .scratch = of(Role::scratch).range(),
+                                               .values = of(Role::values).range(),
+                                               .values_out = of(Role::values_out).range()},
+                                              count);
         if (!binding) return tl::unexpected(binding.error());
         auto times = run_timed(*binding);
         if (!times) return tl::unexpected(times.error());
-        if (auto done = owned_->download(*out, 0, output); !done) return done;
+        for (const auto& [role, bytes] :
+             {std::pair{Role::output, data.output}, std::pair{Role::values_out, data.values_out}}) {
+            if (bytes.empty()) continue;
+            if (auto done = owned_->download(of(role), 0, bytes); !done) return done;
+        }
         report.passes = std::move(*times);
         return {};
     }

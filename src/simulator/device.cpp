@@ -328,7 +328,7 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     const Caps& caps = executable.device->caps;
     detail::Engine engine(machine);
 
-    constexpr std::size_t kRoles = 7;
+    constexpr std::size_t kRoles = lanewise::detail::kRoles;
     std::array<detail::MemoryObject, kRoles> objects;
     const auto object = [&](Role role) -> detail::MemoryObject& {
         if (state_->in_place && role == Role::output) role = Role::input;

@@ -375,7 +375,7 @@ private:
     const Buffers& buffers_;
     const CountBuffer* count_buffer_;
     std::uint64_t count_;
-    std::array<Range, 7> ranges_;  // by role
+    std::array<Range, lanewise::detail::kRoles> ranges_;  // by role
     bool in_place_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "src/core/passes.hpp"
 #include "src/webgpu/pipeline.hpp"
 
 namespace lanewise::webgpu {
@@ -51,7 +52,7 @@ struct Binding::State {
 
     detail::OwnedBufferHandle state;  // Plan::state_bytes
     // What is bound in the place of a buffer of which nothing is needed; by role.
-    std::array<detail::OwnedBufferHandle, 7> nothing;
+    std::array<detail::OwnedBufferHandle, lanewise::detail::kRoles> nothing;
     std::vector<BoundPass> passes;
     std::vector<std::string> pass_names;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/support/test_data.hpp"
 
@@ -100,6 +101,8 @@ PlanRunner::PlanRunner(TestDevice& device, Plan plan) : device_(&device), plan_(
     input_ = make(Role::input);
     output_ = make(Role::output);
     scratch_ = make(Role::scratch);
+    values_ = make(Role::values);
+    values_out_ = make(Role::values_out);
     count_ = GuardedBuffer(*device_, 8);
     if (!::testing::Test::HasFatalFailure()) executable_ = *std::move(executable);
 }
@@ -120,42 +123,62 @@ std::size_t PlanRunner::bound_bytes(Role role, std::uint64_t count, bool count_i
 
 std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std::uint64_t count,
                                        const RunOptions& options) {
+    return run_with_values(contents, {}, count, options).output;
+}
+
+RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
+                                      std::span<const std::byte> values, std::uint64_t count,
+                                      const RunOptions& options) {
     if (!*this) return {};
+    const auto bytes_of = [&](Role role) {
+        return bound_bytes(role, count, options.count_in_buffer);
+    };
     // No API binds nothing at all.
-    const std::size_t input_bytes =
-        std::max<std::size_t>(bound_bytes(Role::input, count, options.count_in_buffer), 16);
-    const std::size_t output_bytes = bound_bytes(Role::output, count, options.count_in_buffer);
-    const std::size_t output_bound = std::max<std::size_t>(output_bytes, 4);
-    const std::size_t scratch_bytes = bound_bytes(Role::scratch, count, options.count_in_buffer);
-    if (contents.size() > input_.capacity()) {
-        ADD_FAILURE() << "the input's memory has " << input_.capacity() << " bytes, "
-                      << contents.size() << " are given";
+    const auto bound = [&](const GuardedBuffer& buffer, Role role, std::size_t least) {
+        if (plan_.argument(role) == nullptr) return TestRange{};
+        return buffer.range(std::max<std::size_t>(bytes_of(role), least));
+    };
+    const std::size_t output_bytes = bytes_of(Role::output);
+    const std::size_t scratch_bytes = bytes_of(Role::scratch);
+    for (const auto& [buffer, contents] : {std::pair{&input_, keys}, std::pair{&values_, values}}) {
+        if (contents.size() <= buffer->capacity()) continue;
+        ADD_FAILURE() << "the memory has " << buffer->capacity() << " bytes, " << contents.size()
+                      << " are given\n"
+                      << to_text(plan_);
         return {};
     }
-    EXPECT_GE(input_bytes, count * plan_.element_bytes);
-    input_.reset(contents);
-    if (options.in_place && (!plan_.in_place || output_bytes > contents.size())) {
-        ADD_FAILURE() << "not in place: " << contents.size() << " bytes of input, " << output_bytes
+    if (plan_.argument(Role::input) != nullptr) {
+        EXPECT_GE(std::max<std::size_t>(bytes_of(Role::input), 16), count * plan_.element_bytes);
+    }
+    if (options.in_place && (!plan_.in_place || output_bytes > keys.size())) {
+        ADD_FAILURE() << "not in place: " << keys.size() << " bytes of input, " << output_bytes
                       << " of output\n"
                       << to_text(plan_);
         return {};
     }
+    input_.reset(keys);
+    values_.reset(values);
     output_.reset_poisoned(output_bytes);
+    values_out_.reset_poisoned(bytes_of(Role::values_out));
     scratch_.reset_poisoned(scratch_bytes);
 
     TestCount what = count;
+    std::uint64_t found = count;  // by the use
     if (options.count_in_buffer) {
         const std::uint64_t value = options.count_value.value_or(count);
         std::vector<std::byte> bytes(count_bytes(plan_));
         std::memcpy(bytes.data(), &value, bytes.size());
         count_.reset(bytes);
         what = count_.range(bytes.size());
+        found = std::min(value, plan_.max_count);
     }
-    const TestRange input = input_.range(input_bytes);
+    const TestRange input = bound(input_, Role::input, 16);
     const auto use =
         executable_->bind({.input = input,
-                           .output = options.in_place ? input : output_.range(output_bound),
-                           .scratch = scratch_.range(scratch_bytes)},
+                           .output = options.in_place ? input : bound(output_, Role::output, 4),
+                           .scratch = bound(scratch_, Role::scratch, 0),
+                           .values = bound(values_, Role::values, 16),
+                           .values_out = bound(values_out_, Role::values_out, 4)},
                           what);
     if (!use) {
         ADD_FAILURE() << "not bound: " << text(use.error());
@@ -170,20 +193,42 @@ std::vector<std::byte> PlanRunner::run(std::span<const std::byte> contents, std:
     }
     count_dispatch(plan_.tier);
 
-    input_.expect_guards(contents.size(), "input");
+    input_.expect_guards(keys.size(), "input");
+    values_.expect_guards(values.size(), "values");
     output_.expect_guards(output_bytes, "output");
+    values_out_.expect_guards(bytes_of(Role::values_out), "values_out");
     scratch_.expect_guards(scratch_bytes, "scratch");
     if (options.count_in_buffer) count_.expect_guards(count_bytes(plan_), "count");
-    const std::vector<std::byte> left = input_.read(contents.size());
     if (options.in_place) {
-        EXPECT_TRUE(std::ranges::equal(std::span(left).subspan(output_bytes),
-                                       contents.subspan(output_bytes)))
+        std::vector<std::byte> left = input_.read(keys.size());
+        EXPECT_TRUE(
+            std::ranges::equal(std::span(left).subspan(output_bytes), keys.subspan(output_bytes)))
             << "the input was written to past the output";
-        const std::span<const std::byte> output = std::span(left).first(output_bytes);
-        return {output.begin(), output.end()};
+        left.resize(output_bytes);
+        return {std::move(left), {}};
     }
-    EXPECT_TRUE(std::ranges::equal(left, contents)) << "the input was written to";
-    return output_.read(output_bytes);
+    expect_unchanged(Role::input, keys, found);
+    expect_unchanged(Role::values, values, found);
+    if (plan_.result == Role::input)
+        return {input_.read(bytes_of(Role::input)), values_.read(bytes_of(Role::values))};
+    return {output_.read(output_bytes), values_out_.read(bytes_of(Role::values_out))};
+}
+
+void PlanRunner::expect_unchanged(Role role, std::span<const std::byte> contents,
+                                  std::uint64_t count) const {
+    const Argument* argument = plan_.argument(role);
+    if (argument == nullptr) return;
+    const bool keys = role == Role::input;
+    std::size_t may_change = 0;
+    if (argument->access != Access::read) {
+        const std::uint64_t bytes = count * (keys ? plan_.element_bytes : plan_.value_bytes);
+        may_change = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, contents.size()));
+    }
+    const std::vector<std::byte> left = (keys ? input_ : values_).read(contents.size());
+    EXPECT_TRUE(
+        std::ranges::equal(std::span(left).subspan(may_change), contents.subspan(may_change)))
+        << "the " << to_text(role) << " was written to"
+        << (may_change != 0 ? " past the items" : "");
 }
 
 TestBuffers PlainUse::buffers(const Plan& plan) const {
@@ -193,7 +238,9 @@ TestBuffers PlainUse::buffers(const Plan& plan) const {
     };
     return {.input = range(input, Role::input),
             .output = range(output, Role::output),
-            .scratch = range(scratch, Role::scratch)};
+            .scratch = range(scratch, Role::scratch),
+            .values = range(values, Role::values),
+            .values_out = range(values_out, Role::values_out)};
 }
 
 TestRange PlainUse::count_range(const Plan& plan) const {
@@ -212,8 +259,9 @@ PlainUse make_plain_use(TestDevice& device, const Plan& plan) {
         EXPECT_TRUE(done) << text(done.error());
         return *std::move(memory);
     };
-    return {make(argument_bytes(plan, Role::input)), make(argument_bytes(plan, Role::output)),
-            make(argument_bytes(plan, Role::scratch)), make(16)};
+    return {make(argument_bytes(plan, Role::input)),      make(argument_bytes(plan, Role::output)),
+            make(argument_bytes(plan, Role::scratch)),    make(argument_bytes(plan, Role::values)),
+            make(argument_bytes(plan, Role::values_out)), make(16)};
 }
 
 }  // namespace lanewise::test

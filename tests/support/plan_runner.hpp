@@ -1,6 +1,7 @@
 // Runs a plan on a device the way an application does, with all that can be checked around it:
-// poisoned output and scratch, guard bytes on both sides of every buffer, an input that must stay
-// as it was (but for what an output in place covers), and timestamps of every pass.
+// poisoned outputs and scratch, guard bytes on both sides of every buffer, an input and values that
+// must stay as they were (but for what an output in place covers, and where the plan writes them),
+// and timestamps of every pass.
 #pragma once
 
 #include <cstddef>
@@ -55,6 +56,13 @@ struct RunOptions {
     bool in_place = false;
 };
 
+// As bound: for a count on the host what that count needs, else what the most items need. What no
+// use may write is still poison there.
+struct RunResult {
+    std::vector<std::byte> output;
+    std::vector<std::byte> values_out;
+};
+
 class PlanRunner {
 public:
     // Prepares the plan, which must be of the tier that it names; adds a failure where that does
@@ -65,12 +73,16 @@ public:
     const Plan& plan() const { return plan_; }
 
     // Runs it with `count` items. The input's memory begins with `contents`, of which the items are
-    // the first; the rest is whatever the caller finds hostile. Returns the output as bound: for a
-    // count on the host what that count needs, else what the most items need. What no use may write
-    // is still poison there; in place it is still what `contents` say, past whose end the output
-    // does not reach. Empty, with a failure added, where something went wrong.
+    // the first; the rest is whatever the caller finds hostile. Returns the output; in place what
+    // no use may write is still what `contents` say, past whose end the output does not reach.
+    // Empty, with a failure added, where something went wrong.
     std::vector<std::byte> run(std::span<const std::byte> contents, std::uint64_t count,
                                const RunOptions& options = {});
+    // The same with values beside the keys: `values` is what their memory begins with. Where the
+    // plan's result is in the input, that and the values are returned. What the plan has not is
+    // empty.
+    RunResult run_with_values(std::span<const std::byte> keys, std::span<const std::byte> values,
+                              std::uint64_t count, const RunOptions& options = {});
 
     // Bytes of the role that a use binds: no byte more than it needs. A count in a buffer may be
     // anything.
@@ -79,15 +91,19 @@ public:
     std::vector<std::string> expected_passes(bool count_in_buffer) const;
 
 private:
+    // Adds a failure where a use of `count` items changed what it may not.
+    void expect_unchanged(Role role, std::span<const std::byte> contents,
+                          std::uint64_t count) const;
+
     TestDevice* device_;
     Plan plan_;
     std::shared_ptr<TestExecutable> executable_;
-    GuardedBuffer input_, output_, scratch_, count_;
+    GuardedBuffer input_, output_, scratch_, values_, values_out_, count_;
 };
 
 // Plain, unguarded memory for one use: for tests that need no more.
 struct PlainUse {
-    std::unique_ptr<TestMemory> input, output, scratch, count;
+    std::unique_ptr<TestMemory> input, output, scratch, values, values_out, count;
     TestBuffers buffers(const Plan& plan) const;
     TestRange count_range(const Plan& plan) const;
 };

@@ -77,7 +77,9 @@ vulkan::Buffers UseBuffers::buffers(const Plan& plan) const {
     };
     return {.input = range(input, Role::input),
             .output = range(output, Role::output),
-            .scratch = range(scratch, Role::scratch)};
+            .scratch = range(scratch, Role::scratch),
+            .values = range(values, Role::values),
+            .values_out = range(values_out, Role::values_out)};
 }
 
 UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -97,6 +99,8 @@ UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
     made.input = make(bytes_of(Role::input));
     made.output = make(bytes_of(Role::output));
     made.scratch = make(bytes_of(Role::scratch));
+    made.values = make(bytes_of(Role::values));
+    made.values_out = make(bytes_of(Role::values_out));
     made.count = make(16);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done = device.upload(*buffer, 0, poison(buffer->bytes()));

@@ -98,7 +98,9 @@ public:
             what = simulator::CountBuffer{buffer_of(std::get<TestRange>(count)).memory};
         auto binding = executable_.bind({.input = buffer_of(buffers.input),
                                          .output = buffer_of(buffers.output),
-                                         .scratch = buffer_of(buffers.scratch)},
+                                         .scratch = buffer_of(buffers.scratch),
+                                         .values = buffer_of(buffers.values),
+                                         .values_out = buffer_of(buffers.values_out)},
                                         what);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<SimulatedUse>(*std::move(binding), machine_, messages_);

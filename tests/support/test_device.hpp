@@ -49,6 +49,8 @@ struct TestBuffers {
     TestRange input;
     TestRange output;
     TestRange scratch;
+    TestRange values;
+    TestRange values_out;
 };
 
 // A number, or where it lies.

@@ -118,7 +118,9 @@ public:
         WebgpuCalls::take_texts();
         auto binding = executable_.bind({.input = range_of(buffers.input, true),
                                          .output = range_of(buffers.output, plan.result_bytes != 0),
-                                         .scratch = range_of(buffers.scratch, false)},
+                                         .scratch = range_of(buffers.scratch, false),
+                                         .values = range_of(buffers.values, true),
+                                         .values_out = range_of(buffers.values_out, true)},
                                         what);
         // In place is another text, which may be compiled when it is wanted.
         expect_texts_of_tier(plan, WebgpuCalls::take_texts(), false);
@@ -217,7 +219,9 @@ webgpu::Buffers WebgpuBuffers::buffers(const Plan& plan) const {
     };
     return {.input = range(input, Role::input),
             .output = range(output, Role::output),
-            .scratch = range(scratch, Role::scratch)};
+            .scratch = range(scratch, Role::scratch),
+            .values = range(values, Role::values),
+            .values_out = range(values_out, Role::values_out)};
 }
 
 WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -238,6 +242,8 @@ WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
     made.input = make(bytes_of(Role::input));
     made.output = make(bytes_of(Role::output));
     made.scratch = make(bytes_of(Role::scratch));
+    made.values = make(bytes_of(Role::values));
+    made.values_out = make(bytes_of(Role::values_out));
     made.count = make(kVectorBytes);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done =
