@@ -66,8 +66,9 @@ uint tile_place(RankLane lane, uint k) {
 }
 
 uint subgroups_of_rank() {
-    return kFullSubgroups != 0u && kSubgroupSize != 0u ? kWorkgroupSize / kSubgroupSize
-                                                       : gl_NumSubgroups;
+    // No division by zero, although it would be in vain: compilers fold constants.
+    const uint size = kSubgroupSize != 0u ? kSubgroupSize : 1u;
+    return kFullSubgroups != 0u && kSubgroupSize != 0u ? kWorkgroupSize / size : gl_NumSubgroups;
 }
 
 // The lanes of `mask` with the same digit.
