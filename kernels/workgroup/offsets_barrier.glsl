@@ -21,9 +21,11 @@ const uint kOffsetsGroups = kWorkgroupSize / kOffsetsGroup;
 #ifndef LW_FORM_SUBGROUP
 const uint kOffsetsWords = kWorkgroupSize + kOffsetsGroups;
 #else
-// With full subgroups there is one sum for each.
+// With full subgroups there is one sum for each. No division by zero, although it would be in vain:
+// compilers fold constants.
+const uint kOffsetsSize = kSubgroupSize != 0u ? kSubgroupSize : 1u;
 const uint kOffsetsWords = kFullSubgroups != 0u && kSubgroupSize != 0u
-    ? kWorkgroupSize / kSubgroupSize
+    ? kWorkgroupSize / kOffsetsSize
     : kWorkgroupSize + kOffsetsGroups;
 #endif
 shared uint sh_offsets[kOffsetsWords];
