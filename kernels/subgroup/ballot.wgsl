@@ -17,6 +17,17 @@ fn ballot_count_below(ballot: vec4<u32>, lane: u32) -> u32 {
     return count;
 }
 
+// The lowest lane whose bit is set; 0 where none is.
+fn ballot_first(ballot: vec4<u32>) -> u32 {
+    var first = 0u;
+    for (var word = 4u; word > 0u; word -= 1u) {
+        if (ballot[word - 1u] != 0u) {
+            first = 32u * (word - 1u) + firstTrailingBit(ballot[word - 1u]);
+        }
+    }
+    return first;
+}
+
 // One more than the highest lane whose bit is set; 0 where none is.
 fn ballot_end(ballot: vec4<u32>) -> u32 {
     var end = 0u;

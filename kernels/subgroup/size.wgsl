@@ -16,6 +16,7 @@ struct Group {
     number: u32,  // among the workgroups of all dispatches of the pass
 //#if LW_FORM_SUBGROUP
     subgroup_size: u32,
+    subgroups: u32,  // of the workgroup
     // Also false where the size is not the true one: the product shows it.
     subgroups_are_full: bool,
 //#endif
@@ -23,7 +24,7 @@ struct Group {
 
 //#if LW_FORM_SUBGROUP
 fn group_of(number: u32, subgroup_size: u32, subgroups: u32) -> Group {
-    return Group(number, subgroup_size, subgroups * subgroup_size == kWorkgroupSize);
+    return Group(number, subgroup_size, subgroups, subgroups * subgroup_size == kWorkgroupSize);
 }
 //#else
 fn group_of(number: u32) -> Group { return Group(number); }

@@ -341,6 +341,14 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::values_out).reset(state_->buffers.values_out.memory, false);
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
+    // Narrow items share words: what stands behind the last of them in its word is the caller's, and
+    // kernels write it back.
+    const std::uint64_t result_bytes = state_->bytes_to_write(plan, plan.result);
+    std::vector<std::uint8_t>& written = object(plan.result).known;
+    if (result_bytes % 4 != 0 && result_bytes < written.size()) {
+        const auto word = written.begin() + static_cast<std::ptrdiff_t>(result_bytes / 4 * 4);
+        std::fill(word, std::min(word + 4, written.end()), std::uint8_t{1});
+    }
     const auto is_written = [&](Role role) {
         const Argument* argument = plan.argument(role);
         return argument != nullptr && argument->access != Access::read;

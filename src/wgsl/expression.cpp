@@ -62,8 +62,8 @@ private:
     };
     // Longer ones before those that they begin with.
     static constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<=", 4},
-                                              {">=", 4}, {"<", 4},  {">", 4},  {"+", 5},  {"-", 5},
-                                              {"*", 6},  {"/", 6},  {"%", 6}};
+                                              {">=", 4}, {"<<", 5}, {">>", 5}, {"<", 4},  {">", 4},
+                                              {"+", 6},  {"-", 6},  {"*", 7},  {"/", 7},  {"%", 7}};
 
     std::uint64_t binary(int level) {
         std::uint64_t left = unary();
@@ -88,6 +88,10 @@ private:
         if (op == ">=") return a >= b ? 1 : 0;
         if (op == "<") return a < b ? 1 : 0;
         if (op == ">") return a > b ? 1 : 0;
+        if (op == "<<" || op == ">>") {
+            if (b > 31) return fail("a shift by more than 31");
+            return op == "<<" ? a << b : a >> b;
+        }
         if (op == "+") return a + b;
         if (op == "-") return a - b;
         if (op == "*") return a * b;

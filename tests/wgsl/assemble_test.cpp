@@ -89,6 +89,7 @@ TEST_F(Directives, ConditionsChoose) {
     EXPECT_TRUE(holds("(1 + 2) * 3 == 9"));
     EXPECT_TRUE(holds("8 - 3 - 2 == 3"));
     EXPECT_TRUE(holds("!(LW_A != 1) && (kB <= 1 || kB >= 2)"));
+    EXPECT_TRUE(holds("1 << 2 + 1 == 8 && 9 >> 1 < 5"));
     EXPECT_TRUE(holds("7 / 2 == 3 && 7 % 4 == 3"));
     EXPECT_TRUE(holds("LW_A  // and why"));
     EXPECT_FALSE(holds("LW_A < 1 || kB > 2"));
@@ -117,6 +118,7 @@ TEST_F(Directives, FaultsAreNamed) {
     EXPECT_THAT(error("//#if (LW_A\n//#endif\n"), HasSubstr("a ) is missing"));
     EXPECT_THAT(error("//#if LW_A kB\n//#endif\n"), HasSubstr("'kB' is not understood"));
     EXPECT_THAT(error("//#if LW_A / 0\n//#endif\n"), HasSubstr("division by zero"));
+    EXPECT_THAT(error("//#if LW_A << 32\n//#endif\n"), HasSubstr("a shift by more than 31"));
     EXPECT_THAT(error("//#if 4294967296\n//#endif\n"), HasSubstr("more than 32 bits"));
     EXPECT_THAT(error("//#include b.wgsl\n"), HasSubstr("#include wants a name in double quotes"));
     EXPECT_THAT(error("//#include \"none.wgsl\"\n"), HasSubstr("k.wgsl:5: there is no none.wgsl"));

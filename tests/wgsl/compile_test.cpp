@@ -12,6 +12,7 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/sort.hpp"
 #include "tests/wgsl/support.hpp"
 
 namespace lanewise::test {
@@ -136,6 +137,48 @@ void add_scans(Texts& texts, const Caps& caps) {
     }
 }
 
+void add_sort(Texts& texts, const Caps& caps, const SortDesc& desc) {
+    const auto plan = plan_sort(caps, desc);
+    ASSERT_TRUE(plan) << plan.error().message;
+    texts.add(*plan, {});
+    if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+}
+
+void add_sorts(Texts& texts, const Caps& caps) {
+    // Digits, items and memory as large as policies have them.
+    Caps roomy = caps;
+    roomy.limits.max_workgroup_memory = 32768;
+    const std::uint32_t most_bits = caps.subgroup.operations != 0 ? 8 : 4;
+    for (const Scalar key : kScalars) {
+        for (const SortStrategy strategy :
+             {SortStrategy::one_workgroup, SortStrategy::count_then_scatter,
+              SortStrategy::look_back}) {
+            for (const std::uint32_t value_bytes : {0u, 12u, 1u}) {  // 1: argsort
+                SortDesc desc{.key = key, .max_count = 3840};
+                desc.argsort = value_bytes == 1;
+                desc.value_bytes = desc.argsort ? 0 : value_bytes;
+                // Some of them: descending, and bits that make no whole digits.
+                if (value_bytes == 12) desc.order = Order::descending;
+                if (value_bytes == 0) desc.begin_bit = 3;
+                desc.policy = SortPolicy{.strategy = strategy,
+                                         .workgroup_size = 64,
+                                         .items = 60 / size_of(key),
+                                         .digit_bits = most_bits - size_of(key) % 8 / 2};
+                desc.max_count = 64 * desc.policy->items;
+                add_sort(texts, caps, desc);
+                desc.policy->workgroup_size = 256;
+                desc.policy->items = 15;
+                desc.policy->digit_bits = most_bits;
+                add_sort(texts, roomy, desc);
+            }
+        }
+        for (const std::uint64_t count : {1000u, 1u << 20}) {
+            add_sort(texts, caps, {.key = key, .max_count = count});
+            add_sort(texts, caps, {.key = key, .value_bytes = 4, .max_count = count});
+        }
+    }
+}
+
 void add_custom(Texts& texts, const Caps& caps) {
     for (const CustomOperator& custom : custom_operators()) {
         for (const ReduceStrategy strategy :
@@ -166,6 +209,7 @@ const Texts& all_texts() {
         for (const std::uint32_t size : {0u, 32u}) {
             add_reductions(made, webgpu_caps(size));
             add_scans(made, webgpu_caps(size));
+            add_sorts(made, webgpu_caps(size));
             add_custom(made, webgpu_caps(size));
         }
         return made;

@@ -28,7 +28,7 @@ const kWorkgroupSize = 96u;
 @group(0) @binding(0) var<storage, read_write> result: array<vec4<u32>>;
 //#include "subgroup/vlane.wgsl"
 fn run(lane: Lane, group: Group) {
-    let vlane = workgroup_vlane(lane, group);
+    let vlane = workgroup_vlane(lane, group).number;
     let ballot = subgroupBallot(lane.in_subgroup % 3u == 0u);
     result[vlane] = vec4<u32>(lane.subgroup, lane.in_subgroup, ballot_end(ballot),
                               ballot_count_below(ballot, lane.in_subgroup) | (ballot_count(ballot) << 16u));

@@ -145,14 +145,16 @@ std::vector<std::uint32_t> compile(const std::string& text) {
     return compiled[text] = words;
 }
 
-Bundle wgsl_kernels(const Plan& plan, const wgsl::Options& options) {
+Bundle wgsl_kernels(Plan& plan, const wgsl::Options& options) {
     Bundle bundle;
-    for (const Pass& pass : plan.passes) {
+    for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+        Pass& pass = plan.passes[i];
         const auto shader = wgsl::assemble(plan, pass, options);
         if (!shader) {
             ADD_FAILURE() << shader.error().message;
             continue;
         }
+        pass.kernel = fmt::format("pass_{}.{}", i, pass.kernel);
         auto words = compile(shader->text);
         if (!words.empty()) bundle.add({pass.kernel, words[1], std::move(words)});
     }
@@ -197,7 +199,7 @@ std::vector<Machine> wgsl_machines(std::uint32_t subgroup_size) {
     return machines;
 }
 
-std::optional<std::vector<std::byte>> run_plan(const Machine& machine, const Caps& caps,
+std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Caps& caps,
                                                const Plan& plan, std::span<const std::byte> input,
                                                const WgslRun& run) {
     const auto failed = [&](const std::string& what, const std::string& why) {
@@ -206,53 +208,93 @@ std::optional<std::vector<std::byte>> run_plan(const Machine& machine, const Cap
     };
     const auto device = simulator::Device::create(machine, caps);
     if (!device) return failed("device", device.error().message);
-    const Bundle bundle = run.built_in ? Bundle() : wgsl_kernels(plan, run.options);
+    Plan in_wgsl = plan;
+    const Bundle bundle = run.built_in ? Bundle() : wgsl_kernels(in_wgsl, run.options);
     if (testing::Test::HasFailure()) return std::nullopt;
-    const auto executable = device->compile(plan, run.built_in ? nullptr : &bundle);
+    const auto executable = device->compile(in_wgsl, run.built_in ? nullptr : &bundle);
     if (!executable) return failed("compile", executable.error().message);
 
     const std::uint64_t count = input.size() / plan.element_bytes;
-    const auto round_up = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
-    std::vector<std::byte> in(std::max<std::size_t>(
-        round_up(run.count_in_buffer ? plan.argument(Role::input)->bytes : input.size()), 16));
-    std::ranges::fill(in, std::byte{0x5a});
-    std::ranges::copy(input, in.begin());
-    std::vector<std::byte> output(round_up(plan.argument(Role::output)->bytes), std::byte{0xab});
+    const bool in_place = run.options.in_place;
+    // What a buffer begins with: the items given, then bytes that nobody may change.
+    const auto buffer_of = [&](Role role, std::span<const std::byte> given, std::byte filler) {
+        const Argument* argument = plan.argument(role);
+        const std::size_t most = argument == nullptr ? 0 : argument->bytes;
+        const bool whole = given.empty() || run.count_in_buffer;
+        const std::size_t bytes = std::max<std::size_t>(whole ? most : given.size(), 1);
+        std::vector<std::byte> buffer(argument == nullptr ? 0 : (bytes + 15) / 16 * 16, filler);
+        std::ranges::copy(given, buffer.begin());
+        return buffer;
+    };
+    constexpr std::byte kBehindInput{0x5a};
+    constexpr std::byte kBehindOutput{0xab};
+    const std::vector<std::byte> first_in = buffer_of(Role::input, input, kBehindInput);
+    const std::vector<std::byte> first_values = buffer_of(Role::values, run.values, kBehindInput);
+    std::vector<std::byte> in = first_in;
+    std::vector<std::byte> values = first_values;
+    std::vector<std::byte> output = buffer_of(Role::output, {}, kBehindOutput);
+    std::vector<std::byte> values_out = buffer_of(Role::values_out, {}, kBehindOutput);
     std::vector<std::byte> scratch(plan.argument(Role::scratch)->bytes, std::byte{0xcd});
     std::uint32_t stored_count = static_cast<std::uint32_t>(count);
     simulator::Count what = count;
     if (run.count_in_buffer)
         what = simulator::CountBuffer{std::as_writable_bytes(std::span(&stored_count, 1))};
-    const bool in_place = run.options.in_place;
-    const auto binding = executable->bind({{in}, {in_place ? in : output}, {scratch}}, what);
+    const auto binding = executable->bind({.input = {in},
+                                           .output = {in_place ? in : output},
+                                           .scratch = {scratch},
+                                           .values = {values},
+                                           .values_out = {values_out}},
+                                          what);
     if (!binding) return failed("bind", binding.error().message);
-    std::vector<std::byte>& result = in_place ? in : output;
+    const bool in_input = in_place || plan.result == Role::input;
     for (const std::uint32_t earlier : run.earlier_counts) {
         for (std::byte& byte : in) byte ^= std::byte{0x35};
         stored_count = earlier;
         if (const auto report = binding->run(); !report)
             return failed("run", report.error().message);
-        std::ranges::fill(output, std::byte{0xab});
-        std::ranges::copy(input, in.begin());
+        std::ranges::fill(output, kBehindOutput);
+        std::ranges::fill(values_out, kBehindOutput);
+        in = first_in;
+        values = first_values;
         stored_count = static_cast<std::uint32_t>(count);
     }
     for (int use = 0; use < run.uses; ++use) {
-        if (in_place) std::ranges::copy(input, in.begin());
+        if (in_input || plan.argument(Role::input)->access != Access::read) {
+            std::ranges::copy(first_in, in.begin());
+            std::ranges::copy(first_values, values.begin());
+        }
         const auto report = binding->run(machine.seed + static_cast<std::uint64_t>(use));
         if (!report) return failed("run", report.error().message);
         std::string faults;
         for (const simulator::Fault& fault : report->faults) faults += to_text(fault) + "\n";
         if (!faults.empty()) return failed(fmt::format("{} items, faults", count), faults);
     }
-    const std::uint64_t written = bytes_needed(plan, Role::output, count);
-    const std::byte filler = in_place ? std::byte{0x5a} : std::byte{0xab};
-    for (std::size_t i = written; i < result.size(); ++i) {
-        if (result[i] != filler)
-            return failed(fmt::format("{} items", count),
-                          fmt::format("byte {} behind the output is changed", i - written));
-    }
-    result.resize(written);
+    WgslResult result{in_input ? in : output, in_input && !in_place ? values : values_out};
+    const auto cut = [&](std::vector<std::byte>& bytes, std::uint64_t written, const char* name) {
+        for (std::size_t i = written; i < bytes.size(); ++i) {
+            if (bytes[i] == (in_input ? kBehindInput : kBehindOutput)) continue;
+            failed(fmt::format("{} items", count),
+                   fmt::format("byte {} behind the {} is changed", i - written, name));
+            return false;
+        }
+        bytes.resize(written);
+        return true;
+    };
+    // To the byte: kernels keep what is behind an item in its word.
+    const std::uint64_t output_bytes =
+        plan.result_bytes != 0 ? count * plan.result_bytes : bytes_needed(plan, Role::output, count);
+    if (!cut(result.output, output_bytes, "output") ||
+        !cut(result.values_out, count * plan.value_bytes, "values"))
+        return std::nullopt;
     return result;
+}
+
+std::optional<std::vector<std::byte>> run_plan(const Machine& machine, const Caps& caps,
+                                               const Plan& plan, std::span<const std::byte> input,
+                                               const WgslRun& run) {
+    auto result = run_plan_with_values(machine, caps, plan, input, run);
+    if (!result) return std::nullopt;
+    return std::move(result->output);
 }
 
 }  // namespace lanewise::test

@@ -33,8 +33,10 @@ std::string tint_says(const std::string& text);
 // it has compiled.
 std::vector<std::uint32_t> compile(const std::string& text);
 
-// The plan's kernels from WGSL; with a failure added where one is not to be had.
-Bundle wgsl_kernels(const Plan& plan, const wgsl::Options& options);
+// The plan's kernels from WGSL, of which each pass has its own: a text has its constants. Gives the
+// passes' kernels new names, by which the bundle has them. With a failure added where one is not to
+// be had.
+Bundle wgsl_kernels(Plan& plan, const wgsl::Options& options);
 
 // Machines of one subgroup size: full and partial subgroups, lanes and subgroups in any order.
 std::vector<simulator::Machine> wgsl_machines(std::uint32_t subgroup_size);
@@ -46,10 +48,23 @@ struct WgslRun {
     int uses = 1;           // of one binding, one after the other
     // Uses before these, with other data and so many items each; for counts in a buffer.
     std::vector<std::uint32_t> earlier_counts;
+    std::span<const std::byte> values;  // of plans that have some: as many as the input has items
 };
 
-// Runs the plan; the output's bytes, or nullopt with failures added: faults count as such. `input`
+// Where Plan::result says, up to the last item that counts.
+struct WgslResult {
+    std::vector<std::byte> output;
+    std::vector<std::byte> values_out;
+
+    bool operator==(const WgslResult&) const = default;
+};
+
+// Runs the plan; the results' bytes, or nullopt with failures added: faults count as such. `input`
 // has whole elements, and in place as many bytes as the output.
+std::optional<WgslResult> run_plan_with_values(const simulator::Machine& machine, const Caps& caps,
+                                               const Plan& plan, std::span<const std::byte> input,
+                                               const WgslRun& run = {});
+// The same of plans without values.
 std::optional<std::vector<std::byte>> run_plan(const simulator::Machine& machine, const Caps& caps,
                                                const Plan& plan, std::span<const std::byte> input,
                                                const WgslRun& run = {});
