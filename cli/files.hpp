@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lanewise/error.hpp"
 
@@ -31,5 +32,13 @@ Result<std::string> read_text_file(const std::filesystem::path& path);
 Result<void> write_whole_file(const std::filesystem::path& path,
                               std::initializer_list<std::span<const std::byte>> pieces);
 Result<void> write_whole_file(const std::filesystem::path& path, std::string_view text);
+
+// The same for several files: each is renamed once all are written, so that a disk that is full or
+// a folder that cannot be written to leaves none of them.
+struct FileToWrite {
+    std::filesystem::path path;
+    std::vector<std::span<const std::byte>> pieces;
+};
+Result<void> write_whole_files(std::span<const FileToWrite> files);
 
 }  // namespace lanewise::cli

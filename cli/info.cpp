@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/sort.hpp"
 
 namespace lanewise::cli {
 namespace {
@@ -51,7 +52,8 @@ PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
 }
 
 std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
-    return {ask_planner(caps, "reduce", plan_reduce), ask_planner(caps, "scan", plan_scan)};
+    return {ask_planner(caps, "reduce", plan_reduce), ask_planner(caps, "scan", plan_scan),
+            ask_planner(caps, "sort", plan_sort)};
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }

@@ -50,7 +50,7 @@ std::string shown(std::string_view text) {
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3,), }
 class DictParser {
 public:
-    explicit DictParser(std::string_view text) : text_(text) {}
+    DictParser(std::string_view text, NpyShape shape) : text_(text), shape_(shape) {}
 
     Result<NpyHeader> parse() {
         if (!take('{')) return bad("the header is not a Python dictionary");
@@ -66,7 +66,7 @@ public:
         if (!element_) return bad("the header has no 'descr'");
         if (!seen_order_) return bad("the header has no 'fortran_order'");
         if (!count_) return bad("the header has no 'shape'");
-        return NpyHeader{*element_, *count_, 0};
+        return NpyHeader{*element_, *count_, 0, columns_};
     }
 
 private:
@@ -150,7 +150,7 @@ private:
     Result<void> parse_shape() {
         if (!take('(')) return bad("the header's 'shape' is not a tuple");
         std::uint64_t dimensions = 0;
-        std::uint64_t first = 0;
+        std::uint64_t first = 0, second = 0;
         bool comma = true;
         while (!take(')')) {
             if (!comma) return bad("the header's 'shape' is not a tuple");
@@ -158,15 +158,22 @@ private:
             if (!length) {
                 return bad("a length in the header's 'shape' is no number, or above 2^64 - 1");
             }
-            if (dimensions++ == 0) first = *length;
+            if (dimensions == 0) first = *length;
+            if (dimensions == 1) second = *length;
+            ++dimensions;
             comma = take(',');
         }
         if (dimensions == 1 && !comma) return bad("the header's 'shape' is not a tuple");
-        if (dimensions != 1) {
-            return bad(fmt::format(
-                "it has {} dimensions where one is wanted; save array.reshape(-1)", dimensions));
+        const bool rows = shape_ == NpyShape::with_rows;
+        if (dimensions != 1 && !(rows && dimensions == 2)) {
+            return bad(
+                fmt::format("it has {} dimensions where one{} is wanted; save {}", dimensions,
+                            rows ? " or two" : "",
+                            rows ? "rows, as array.reshape(len(array), -1)" : "array.reshape(-1)"));
         }
+        if (dimensions == 2 && second == 0) return bad("its rows have no elements");
         count_ = first;
+        columns_ = second;
         return {};
     }
 
@@ -185,15 +192,18 @@ private:
     }
 
     std::string_view text_;
+    NpyShape shape_;
     std::size_t at_ = 0;
     std::optional<Scalar> element_;
     std::optional<std::uint64_t> count_;
+    std::uint64_t columns_ = 0;
     bool seen_order_ = false;
 };
 
 }  // namespace
 
-Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64_t file_bytes) {
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                   NpyShape shape) {
     const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
     auto byte_at = [&](std::size_t index) {
         return static_cast<std::uint64_t>(static_cast<unsigned char>(text[index]));
@@ -212,33 +222,35 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64
     std::uint64_t length = byte_at(8) | byte_at(9) << 8;
     if (major > 1) length |= byte_at(10) << 16 | byte_at(11) << 24;
     if (length > kNpyMaxHeader - prefix) {
-        return bad(fmt::format(
-            "its header has {} bytes, more than any array of one dimension needs", length));
+        return bad(fmt::format("its header has {} bytes, more than any such array needs", length));
     }
     if (length > text.size() - prefix || prefix + length > file_bytes)
         return bad("it is truncated inside its header");
 
-    auto header = DictParser(text.substr(prefix, static_cast<std::size_t>(length))).parse();
+    auto header = DictParser(text.substr(prefix, static_cast<std::size_t>(length)), shape).parse();
     if (!header) return header;
     header->data_offset = prefix + length;
     const std::uint64_t element_bytes = size_of(header->element);
+    const std::uint64_t columns = std::max<std::uint64_t>(header->columns, 1);
     const std::uint64_t available = file_bytes - header->data_offset;
-    if (header->count > kMaxCount / element_bytes || header->count * element_bytes > available) {
-        return bad(
-            fmt::format("it is truncated: its header promises {} elements of {} bytes, but only "
-                        "{} bytes follow",
-                        header->count, element_bytes, available));
+    if (columns > kMaxCount / element_bytes) return bad("its rows have more than 2^64 bytes");
+    const std::uint64_t row_bytes = columns * element_bytes;
+    if (header->count > kMaxCount / row_bytes || header->count * row_bytes > available) {
+        return bad(fmt::format(
+            "it is truncated: its header promises {} {} of {} bytes, but only {} bytes "
+            "follow",
+            header->count, header->columns == 0 ? "elements" : "rows", row_bytes, available));
     }
-    if (header->count * element_bytes < available) {
+    if (header->count * row_bytes < available) {
         return bad(
             fmt::format("{} bytes follow its last element; it is damaged, or several arrays "
                         "in one file",
-                        available - header->count * element_bytes));
+                        available - header->count * row_bytes));
     }
     return header;
 }
 
-Result<NpyArray> read_npy(const std::filesystem::path& path) {
+Result<NpyArray> read_npy(const std::filesystem::path& path, NpyShape shape) {
     auto failure = [&](std::string_view what) {
         return tl::unexpected(
             Error{ErrorCode::io, fmt::format("{}: {}", path.string(), what), nullptr});
@@ -251,10 +263,10 @@ Result<NpyArray> read_npy(const std::filesystem::path& path) {
         static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, kNpyMaxHeader)));
     file.read(reinterpret_cast<char*>(start.data()), static_cast<std::streamsize>(start.size()));
     if (!file) return failure("it cannot be read");
-    const auto header = parse_npy_header(start, file_bytes);
+    const auto header = parse_npy_header(start, file_bytes, shape);
     if (!header) return failure(header.error().message);
 
-    NpyArray array{header->element, header->count, {}};
+    NpyArray array{header->element, header->count, {}, header->columns};
     try {
         array.data.resize(static_cast<std::size_t>(file_bytes - header->data_offset));
     } catch (const std::exception&) {
@@ -269,13 +281,15 @@ Result<NpyArray> read_npy(const std::filesystem::path& path) {
     return array;
 }
 
-std::vector<std::byte> make_npy_header(Scalar element, std::uint64_t count) {
+std::vector<std::byte> make_npy_header(Scalar element, std::uint64_t count, std::uint64_t columns) {
     std::string_view type;
     for (const TypeName& candidate : kTypes) {
         if (candidate.scalar == element) type = candidate.text;
     }
-    std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}",
-                                   size_of(element) == 1 ? '|' : '<', type, count);
+    std::string text =
+        fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},{}), }}",
+                    size_of(element) == 1 ? '|' : '<', type, count,
+                    columns == 0 ? "" : fmt::format(" {}", columns));
     constexpr std::size_t kPrefix = 10;
     constexpr std::size_t kMultiple = 64;
     while ((kPrefix + text.size() + 1) % kMultiple != 0) text += ' ';

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "primitives/scan/scan_forced.hpp"
 
 namespace lanewise::cli {
@@ -12,6 +14,20 @@ const std::vector<std::string>& strategy_words() {
         to_text(ScanStrategy::one_workgroup), to_text(ScanStrategy::reduce_then_scan),
         to_text(ScanStrategy::look_back), to_text(ScanStrategy::reduce_ahead)};
     return words;
+}
+
+struct BitRange {
+    std::uint32_t begin = 0, end = 0;
+};
+
+// "8:24". That they are bits of a key, and in order, planning says.
+std::optional<BitRange> bits_of(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) return std::nullopt;
+    const auto begin = bits_from_text(Scalar::u32, std::string_view(text).substr(0, colon));
+    const auto end = bits_from_text(Scalar::u32, std::string_view(text).substr(colon + 1));
+    if (!begin || !end) return std::nullopt;
+    return BitRange{static_cast<std::uint32_t>(*begin), static_cast<std::uint32_t>(*end)};
 }
 
 }  // namespace
@@ -67,6 +83,31 @@ void add_scan_options(CLI::App& verb, ScanOptions& options) {
                     fmt::format("{} (default: what suits the device and the size)",
                                 fmt::join(strategy_words(), ", ")))
         ->check(one_of(strategy_words()));
+}
+
+void SortOptions::set(SortDesc& desc) const {
+    desc.argsort = argsort;
+    desc.order = descending ? Order::descending : Order::ascending;
+    if (const auto range = bits_of(bits)) {
+        desc.begin_bit = range->begin;
+        desc.end_bit = range->end;
+    }
+}
+
+void add_sort_options(CLI::App& verb, SortOptions& options) {
+    verb.add_flag("--argsort", options.argsort,
+                  "where each key in order stood, as u32, in the place of the keys");
+    verb.add_flag("--descending", options.descending,
+                  "the largest key first; equal keys keep their order all the same");
+    verb.add_option("--bits", options.bits,
+                    "B:E: only bits B to E - 1 count, 0 being the lowest, of the key as an "
+                    "unsigned number in the keys' order")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return bits_of(text) ? std::string()
+                                     : fmt::format("'{}' is no range of bits, as 8:24", text);
+            },
+            "", ""));
 }
 
 void add_run(Json& json, const Gpu& gpu, const RunReport& report) {

@@ -1,5 +1,4 @@
-// What to compute, as options, and what the verbs that compute it do alike. For primitives that
-// combine items by an operator: reduce and scan.
+// What to compute, as options, and what the verbs that compute it do alike.
 #pragma once
 
 #include <string>
@@ -8,9 +7,11 @@
 #include "cli/output.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/sort.hpp"
 
 namespace lanewise::cli {
 
+// Of primitives that combine items by an operator: reduce and scan.
 struct OperationOptions {
     std::string op = "sum";
     std::string accumulator;
@@ -40,6 +41,16 @@ struct ScanOptions {
     Result<void> set(ScanDesc& desc, const Caps& caps) const;
 };
 void add_scan_options(CLI::App& verb, ScanOptions& options);
+
+// What a sort is by and which way, for the verb and for its plan.
+struct SortOptions {
+    bool argsort = false;
+    bool descending = false;
+    std::string bits;
+
+    void set(SortDesc& desc) const;
+};
+void add_sort_options(CLI::App& verb, SortOptions& options);
 
 // The device, and what ran on it.
 void add_run(Json& json, const Gpu& gpu, const RunReport& report);

@@ -1,6 +1,7 @@
 // lanewise plan: what would run, for a device here or a described one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/files.hpp"
@@ -8,6 +9,7 @@
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/sort.hpp"
 #include "src/core/kernel_catalogue.hpp"
 #include "src/wgsl/assemble.hpp"
 
@@ -17,7 +19,6 @@ namespace {
 struct PlanOptions : CommonOptions {
     std::string caps_file;
     std::string element = "u32";
-    OperationOptions operation;
     std::string count = "2^24";
     std::string addressing;
     std::string emit;
@@ -42,15 +43,25 @@ Result<Caps> caps_of(const PlanOptions& options) {
     return caps;
 }
 
+struct ReducePlanOptions : PlanOptions {
+    OperationOptions operation;
+};
+
 struct ScanPlanOptions : PlanOptions {
+    OperationOptions operation;
     ScanOptions scan;
 };
 
+struct SortPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    bool ping_pong = false;
+    SortOptions sort;
+};
+
+// What all of them have.
 template <class Desc>
 Desc desc_of(const PlanOptions& options) {
     Desc desc;
-    desc.element = *scalar_from_text(options.element);
-    options.operation.set(desc);
     desc.max_count = *parse_count(options.count);
     desc.tier = options.forced_tier();
     for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
@@ -59,14 +70,28 @@ Desc desc_of(const PlanOptions& options) {
     return desc;
 }
 
-Result<Plan> plan_of(const Caps& caps, const PlanOptions& options) {
-    return plan_reduce(caps, desc_of<ReduceDesc>(options));
+Result<Plan> plan_of(const Caps& caps, const ReducePlanOptions& options) {
+    auto desc = desc_of<ReduceDesc>(options);
+    desc.element = *scalar_from_text(options.element);
+    options.operation.set(desc);
+    return plan_reduce(caps, desc);
 }
 
 Result<Plan> plan_of(const Caps& caps, const ScanPlanOptions& options) {
     auto desc = desc_of<ScanDesc>(options);
+    desc.element = *scalar_from_text(options.element);
+    options.operation.set(desc);
     if (const auto done = options.scan.set(desc, caps); !done) return tl::unexpected(done.error());
     return plan_scan(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SortPlanOptions& options) {
+    auto desc = desc_of<SortDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.value_bytes = options.value_bytes;
+    desc.ping_pong = options.ping_pong;
+    options.sort.set(desc);
+    return plan_sort(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -81,7 +106,7 @@ Result<Pass> chosen_pass(const Plan& plan, const PlanOptions& options) {
     std::vector<std::string> names;
     for (const Pass& pass : plan.passes) {
         if (pass.name == options.pass) return pass;
-        names.push_back(pass.name);
+        if (std::ranges::find(names, pass.name) == names.end()) names.push_back(pass.name);
     }
     if (options.pass.empty() && plan.passes.size() == 1) return plan.passes[0];
     return tl::unexpected(
@@ -158,10 +183,9 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
     CLI::Option* caps = primitive->add_option(
         "--caps", options->caps_file,
         "plan for the device that this file describes (`lanewise info --caps-json` writes one)");
-    primitive->add_option("--type", options->element, "type of the elements")
+    primitive->add_option("--type", options->element, "type of the elements, or of the keys")
         ->check(one_of(scalar_words()))
         ->capture_default_str();
-    add_operation_options(*primitive, options->operation);
     primitive->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
         ->check(CLI::Validator(
             [](std::string& text) {
@@ -202,12 +226,24 @@ void add_plan(CLI::App& app, Action& action) {
             };
         }
     });
-    add_primitive(*verb, "reduce", "one value from an array", std::make_shared<PlanOptions>(),
-                  action);
+    const auto reduce_options = std::make_shared<ReducePlanOptions>();
+    CLI::App* reduce =
+        add_primitive(*verb, "reduce", "one value from an array", reduce_options, action);
+    add_operation_options(*reduce, reduce_options->operation);
     const auto scan_options = std::make_shared<ScanPlanOptions>();
     CLI::App* scan =
         add_primitive(*verb, "scan", "every prefix of an array, combined", scan_options, action);
+    add_operation_options(*scan, scan_options->operation);
     add_scan_options(*scan, scan_options->scan);
+    const auto sort_options = std::make_shared<SortPlanOptions>();
+    CLI::App* sort = add_primitive(*verb, "sort", "keys in order, with values or as indices",
+                                   sort_options, action);
+    add_sort_options(*sort, sort_options->sort);
+    sort->add_option("--value-bytes", sort_options->value_bytes,
+                     "bytes of what travels with each key: 0, 4, 8, 12 or 16")
+        ->capture_default_str();
+    sort->add_flag("--ping-pong", sort_options->ping_pong,
+                   "the caller's buffers serve for the passes in turn");
 }
 
 }  // namespace lanewise::cli

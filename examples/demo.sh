@@ -98,6 +98,22 @@ scan() {
     on_every_tier "$label" "$show" scan "$@" -o "$work/scanned.npy"
 }
 
+# What a sort wrote: its last key, or its first index.
+sorted_i16() { tail -c 2 "$work/sorted.npy" | od -An -td2 | tr -d ' '; }
+sorted_f32() { tail -c 4 "$work/sorted.npy" | od -An -tf4 | tr -d ' '; }
+median_i16() { od -An -td2 -j $(($(wc -c <"$work/sorted.npy") - heights)) -N 2 "$work/sorted.npy" | tr -d ' '; }
+first_index() {
+    local size
+    size=$(wc -c <"$work/sorted.npy")
+    od -An -tu4 -j $((size - 4 * heights)) -N 4 "$work/sorted.npy" | tr -d ' '
+}
+# sort_heights LABEL SHOW ARGUMENTS...
+sort_heights() {
+    local label=$1 show=$2
+    shift 2
+    on_every_tier "$label" "$show" sort "$@" -o "$work/sorted.npy"
+}
+
 # Where on Earth the height of an index stands.
 place() {
     local row=$(($1 / columns)) column=$(($1 % columns))
@@ -132,6 +148,15 @@ scan '  before each height' last_i64 $i16 --op sum --accumulate i64 --exclusive
 scan 'the deepest so far, min of i16' last_i32 $i16 --op min
 scan '  its index, argmin of i16' last_u32 $i16 --op argmin
 scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse
+
+printf '\nsort, as many keys\n'
+printf '%-33s%14s   %-10s %-10s %s\n' '' 'value' "${tiers[@]}"
+sort_heights 'the last, ascending i16' sorted_i16 $i16
+sort_heights '  the one in the middle' median_i16 $i16
+sort_heights 'the last, descending f32' sorted_f32 $f32 --descending
+sort_heights 'the first as index, f32' first_index $f32 --argsort
+sort_heights 'the same by the top 8 bits' first_index $f32 --argsort --bits 24:32
+sort_heights 'i16 with the f32 as values' sorted_i16 $i16 --values $f32 --values-out "$work/values.npy"
 
 # Where an implementation of WebGPU is: ./dev lays one beside the tool.
 if "$tool" info --api webgpu >/dev/null 2>&1; then

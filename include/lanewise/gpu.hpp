@@ -18,6 +18,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/simulator.hpp"
+#include "lanewise/sort.hpp"
 
 namespace lanewise {
 
@@ -94,6 +95,14 @@ struct ScanResult {
     RunReport report;
 };
 
+// What a sort gives as bytes, as many as there were: keys and values in order. With argsort no
+// keys, and the indices as values, each a u32.
+struct SortResult {
+    std::vector<std::byte> keys;
+    std::vector<std::byte> values;
+    RunReport report;
+};
+
 class Gpu {
 public:
     static Result<Gpu> create(const GpuOptions& options = {});
@@ -144,6 +153,37 @@ public:
                                            ScanKind kind = ScanKind::inclusive);
     Result<std::vector<double>> scan(std::span<const double> data, Operator op = Operator::sum,
                                      ScanKind kind = ScanKind::inclusive);
+
+    // Values are empty, or desc.value_bytes for each key. desc.max_count is set from the keys;
+    // ping_pong is for buffers of the caller's own, and an error here.
+    Result<SortResult> sort(std::span<const std::byte> keys, std::span<const std::byte> values,
+                            SortDesc desc);
+
+    // Keys alone, in order.
+    Result<std::vector<std::uint32_t>> sort(std::span<const std::uint32_t> keys,
+                                            Order order = Order::ascending);
+    Result<std::vector<std::int32_t>> sort(std::span<const std::int32_t> keys,
+                                           Order order = Order::ascending);
+    Result<std::vector<float>> sort(std::span<const float> keys, Order order = Order::ascending);
+    Result<std::vector<std::uint64_t>> sort(std::span<const std::uint64_t> keys,
+                                            Order order = Order::ascending);
+    Result<std::vector<std::int64_t>> sort(std::span<const std::int64_t> keys,
+                                           Order order = Order::ascending);
+    Result<std::vector<double>> sort(std::span<const double> keys, Order order = Order::ascending);
+
+    // Where each key in order stood: keys[argsort(keys)[0]] is the first of them.
+    Result<std::vector<std::uint32_t>> argsort(std::span<const std::uint32_t> keys,
+                                               Order order = Order::ascending);
+    Result<std::vector<std::uint32_t>> argsort(std::span<const std::int32_t> keys,
+                                               Order order = Order::ascending);
+    Result<std::vector<std::uint32_t>> argsort(std::span<const float> keys,
+                                               Order order = Order::ascending);
+    Result<std::vector<std::uint32_t>> argsort(std::span<const std::uint64_t> keys,
+                                               Order order = Order::ascending);
+    Result<std::vector<std::uint32_t>> argsort(std::span<const std::int64_t> keys,
+                                               Order order = Order::ascending);
+    Result<std::vector<std::uint32_t>> argsort(std::span<const double> keys,
+                                               Order order = Order::ascending);
 
     struct State;
 

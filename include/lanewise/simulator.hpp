@@ -162,13 +162,14 @@ struct Report {
     std::vector<std::string> passes;  // in the order in which they ran
 };
 
-// Host memory that a shader sees. Bytes of input buffers count as written.
+// Host memory that a shader sees. Bytes of the input and of values count as written.
 struct Buffer {
     std::span<std::byte> memory;
     // In bytes, where it begins in the buffer that it stands for: what alignments are held against.
     std::uint64_t offset = 0;
 };
 
+// By role; those that the plan does not name stay empty.
 struct Buffers {
     Buffer input;
     Buffer output;

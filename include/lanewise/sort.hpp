@@ -65,17 +65,17 @@ struct SortDesc {
 // Plans a sort.
 //
 // Buffers: input has the keys, output takes them; values and values_out likewise, in words of
-// value_bytes. With argsort there are input and values_out alone. No buffers may overlap. Nothing is
-// written past the count, and without ping_pong input and values stay as they are.
+// value_bytes. With argsort there are input and values_out alone. No buffers may overlap. Nothing
+// is written past the count, and without ping_pong input and values stay as they are.
 //
 // Order: stable, also descending: equal keys keep the order in which they stood. Floats are in the
 // total order of IEEE 754-2019, 5.10: -NaN, -infinity, ..., -0, +0, ..., +infinity, +NaN. Bits are
 // kept, those of NaNs included. Results are the same on every tier, API and device.
 //
-// Errors: bad_argument (impossible value_bytes, bits or policy), unsupported (a forced tier that the
-// device lacks), limit_exceeded (more than 2^32 - 1 items, or 2^30 - 1 with look_back; bytes of
-// a buffer above the device's largest binding, where device addresses are not enabled; a policy that
-// takes more than 4096 dispatches, or more workgroup memory than the device has).
+// Errors: bad_argument (impossible value_bytes, bits or policy), unsupported (a forced tier that
+// the device lacks), limit_exceeded (more than 2^32 - 1 items, or 2^30 - 1 with look_back; bytes of
+// a buffer above the device's largest binding, where device addresses are not enabled; a policy
+// that takes more than 4096 dispatches, or more workgroup memory than the device has).
 Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc);
 
 // The policy that plan_sort uses where desc.policy is not set.

@@ -60,7 +60,7 @@ struct Buffer {
     VkDeviceAddress address = 0;
 };
 
-// By role; those that the plan does not name stay empty.
+// By role; those that the plan does not name stay empty, those for no items may.
 struct Buffers {
     Buffer input;
     Buffer output;
@@ -144,8 +144,8 @@ public:
     // alignment, overlap, limits. A binding is for one use in flight at a time: recorded once, its
     // command buffer may be submitted again when the use before has finished; for two uses in
     // flight make two bindings. A binding must outlive the execution of what it recorded. Plans
-    // with state_bytes take them from pages of the device. An empty input (count 0) may be left
-    // out. With device addresses and the count in a buffer, scratch also needs buffer and offset.
+    // with state_bytes take them from pages of the device. Buffers for no items may be left out.
+    // With device addresses and the count in a buffer, scratch also needs buffer and offset.
     Result<Binding> bind(const Buffers& buffers, Count count,
                          const BindOptions& options = {}) const;
 

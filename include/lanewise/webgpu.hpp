@@ -48,16 +48,16 @@ struct Adoption {
 };
 
 // A range of a buffer. The buffer's usages are those that the plan's argument names: Storage, and
-// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, and of an
-// output with a result for each item, has its bytes rounded up to a multiple of 16; what is behind
-// the last item stays as it was.
+// CopySrc for scratch. Kernels read and write whole vectors: the range of an input, of values, and
+// of an output with a result for each item has its bytes rounded up to a multiple of 16; what is
+// behind the last item stays as it was.
 struct Buffer {
     WGPUBuffer buffer = nullptr;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 };
 
-// By role; those that the plan does not name stay empty.
+// By role; those that the plan does not name stay empty, those for no items may.
 struct Buffers {
     Buffer input;
     Buffer output;
@@ -115,7 +115,7 @@ public:
     // sizes, alignment, usages, overlap, limits. A buffer that a pass reads is none that it writes,
     // not even in another range (WebGPU's usage scopes), but for an output that is the input where
     // the plan allows it. A binding may be recorded and submitted any number of times; for two uses
-    // with different counts or buffers make two bindings. An empty input (count 0) may be left out.
+    // with different counts or buffers make two bindings. Buffers for no items may be left out.
     Result<Binding> bind(const Buffers& buffers, Count count) const;
 
     struct State;

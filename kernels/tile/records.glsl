@@ -81,16 +81,22 @@ void workgroup_store_keys(uint vlane, Key keys[kItems], uint ranks[kItems], uint
 }
 
 #ifdef LW_VALUES
-// After workgroup_store_keys.
+
+// One word of each value.
+void load_values(RankLane lane, uint first, uint ranks[kItems], uint items, uint word,
+                 out uint values[kItems]) {
+    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
+        uint i = first + tile_place(lane, k);
+        values[k] = i;
+        if (kIndices == 0u && ranks[k] < items) values[k] = LW_WORD(values_in, i * kValueWords + word);
+    }
+}
+
+// After workgroup_store_keys. values: their first words, loaded before, so that nothing waits for them.
 void workgroup_store_values(RankLane lane, uint first, uint ranks[kItems], uint items,
-                            uint places[kItems]) {
-    for (uint word = 0u; word < kValueWords; ++word) {
-        uint values[kItems];
-        [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-            uint i = first + tile_place(lane, k);
-            values[k] = i;
-            if (kIndices == 0u && ranks[k] < items) values[k] = LW_WORD(values_in, i * kValueWords + word);
-        }
+                            uint places[kItems], uint values[kItems]) {
+    [[unroll]] for (uint word = 0u; word < kValueWords; ++word) {
+        if (word != 0u) load_values(lane, first, ranks, items, word, values);
         barrier();
         [[unroll]] for (uint k = 0u; k < kItems; ++k) {
             if (ranks[k] < items) sh_words[ranks[k]] = values[k];
@@ -102,6 +108,7 @@ void workgroup_store_values(RankLane lane, uint first, uint ranks[kItems], uint 
         }
     }
 }
+
 #endif
 
 #endif

@@ -18,7 +18,17 @@
 const uint kOffsetsGroup = kWorkgroupSize > 256u ? 32u : kWorkgroupSize > 64u ? 16u : kWorkgroupSize > 16u ? 8u : 4u;
 const uint kOffsetsGroups = kWorkgroupSize / kOffsetsGroup;
 
-shared uint sh_offsets[kWorkgroupSize + kOffsetsGroups];
+#ifndef LW_FORM_SUBGROUP
+const uint kOffsetsWords = kWorkgroupSize + kOffsetsGroups;
+#else
+// With full subgroups there is one sum for each. No division by zero, although it would be in vain:
+// compilers fold constants.
+const uint kOffsetsSize = kSubgroupSize != 0u ? kSubgroupSize : 1u;
+const uint kOffsetsWords = kFullSubgroups != 0u && kSubgroupSize != 0u
+    ? kWorkgroupSize / kOffsetsSize
+    : kWorkgroupSize + kOffsetsGroups;
+#endif
+shared uint sh_offsets[kOffsetsWords];
 
 uint workgroup_offset_barrier(uint value, uint vlane, out uint total) {
     sh_offsets[vlane] = value;

@@ -1,22 +1,24 @@
 // Ranks by ballots. Same contract as rank_barrier.glsl, but for the places: a subgroup has a run of the
-// tile, in which a lane's keys are a subgroup apart; digits have up to 8 bits. Control barriers: 4, one more
+// tile, in which a lane's keys are a subgroup apart; digits have up to 8 bits. Control barriers: 4, one more for
 // each subgroup where they take turns.
 //
 //     S = 4, kItems = 2     subgroup 0      subgroup 1
 //     places                0 1 2 3         8 9 a b        item 0 of each lane
 //                           4 5 6 7         c d e f        item 1
 //
-//     counts     each subgroup has a counter for each bin, in workgroup memory; barrier
-//     offsets    a lane of each bin: the bin's total; barrier; then where each subgroup's keys of the bin
-//                begin, in the place of its count; barrier
-//     ranks      item by item: the lanes whose digit is mine (a ballot for each bit of it),
+//     ranks      each subgroup has a counter for each bin, in workgroup memory; item by item the lanes
+//                whose digit is mine (a ballot for each bit of it),
 //
 //                  digit       3 1 3 0
-//                  mask of 3   1 0 1 0       the lowest of them takes room for them all with one atomic,
-//                                            and the others get its answer by shuffle: offset + lanes below
+//                  mask of 3   1 0 1 0       rank in the subgroup: the counter + the lanes below in the
+//                                            mask, of which the lowest moves the counter on
 //
-// A bin's room is taken in order: a subgroup's atomics on its own counters stand one behind the other,
-// each before the shuffle that all its lanes meet in.
+//     offsets    barrier; a lane of each bin: the bin's total; barrier; then where each subgroup's keys of
+//                the bin begin, in the place of its counter; barrier; each key adds that of its bin
+//
+// Between the reading of a counter and its writing stands a barrier of the subgroup, which costs nothing
+// where subgroups run in step. One atomic in the place of both was measured to be slower, and an early
+// count of all keys, so that totals can be published before the ranks, slower still (H200, docs/performance.md).
 //
 // Where there are more subgroups than counters have room for (kRankSlots: they may be smaller than
 // usual, or partial), they share one set of counters and take turns.
@@ -38,6 +40,9 @@ const uint kBinsPerLane = kBins > kWorkgroupSize ? kBins / kWorkgroupSize : 1u;
 const uint kRankBegin = kRankOverlay != 0u ? 0u : kTileItems;
 const uint kRankEnd = kRankBegin + kRankSlots * kBins;
 const uint kSharedWords = kTileItems > kRankEnd ? kTileItems : kRankEnd;
+
+// From here on whole tiles have code of their own: a ballot less for each key, 2% of a sort of pairs (H200).
+const uint kItemsToSplit = 8u;
 
 // Counters; and what else the kernel moves between lanes.
 shared uint sh_words[kSharedWords];
@@ -66,9 +71,8 @@ uint subgroups_of_rank() {
     return kFullSubgroups != 0u && kSubgroupSize != 0u ? kWorkgroupSize / size : gl_NumSubgroups;
 }
 
-// The lanes of the subgroup that are `there` with the same digit.
-uvec4 subgroup_match(uint digit, bool there, uint bits) {
-    uvec4 mask = subgroupBallot(there);
+// The lanes of `mask` with the same digit.
+uvec4 subgroup_match(uint digit, uvec4 mask, uint bits) {
     [[unroll]] for (uint bit = 0u; bit < bits; ++bit) {
         bool set = (digit >> bit & 1u) != 0u;
         mask &= subgroupBallot(set) ^ uvec4(set ? 0u : ~0u);
@@ -79,20 +83,22 @@ uvec4 subgroup_match(uint digit, bool there, uint bits) {
     return mask;
 }
 
-// `mine`: whether it is the subgroup's turn; if not, the ranks stay.
+// Ranks of the subgroup's keys among its own. whole: all of the tile is there.
 void subgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uint bits, uint counters,
-                   bool mine, inout uint ranks[kItems]) {
+                   const bool whole, inout uint ranks[kItems]) {
+    uvec4 running = subgroupBallot(true);
     [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-        bool there = tile_place(lane, k) < items;
+        bool there = whole || tile_place(lane, k) < items;
         uint digit = digit_of(keys[k], shift, bits);
-        uvec4 mask = subgroup_match(digit, there, bits);
+        uvec4 all = running;
+        if (!whole) all = subgroupBallot(there);
+        uvec4 mask = subgroup_match(digit, all, bits);
         uint below = ballot_count_below(mask, gl_SubgroupInvocationID);
-        uint room = 0u;
-        if (mine && there && below == 0u) {
-            room = atomicAdd(sh_words[counters + digit], ballot_count(mask));
-        }
-        room = subgroupShuffle(room, there ? ballot_first(mask) : gl_SubgroupInvocationID);
-        if (mine) ranks[k] = there ? room + below : ~0u;
+        uint counter = sh_words[counters + digit];
+        subgroupBarrier();
+        if (there && below == 0u) sh_words[counters + digit] = counter + ballot_count(mask);
+        subgroupBarrier();
+        ranks[k] = there ? counter + below : ~0u;
     }
 }
 
@@ -105,12 +111,16 @@ void workgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uin
     uint counters = kRankBegin + (in_turns ? 0u : gl_SubgroupID * kBins);
     for (uint i = vlane; i < kRankSlots * kBins; i += kWorkgroupSize) sh_words[kRankBegin + i] = 0u;
     barrier();
-    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-        if (tile_place(lane, k) < items) {
-            atomicAdd(sh_words[counters + digit_of(keys[k], shift, bits)], 1u);
+    for (uint turn = 0u; turn < (in_turns ? subgroups : 1u); ++turn) {
+        if (!in_turns || turn == gl_SubgroupID) {
+            if (kItems >= kItemsToSplit && items == kTileItems) {
+                subgroup_rank(lane, keys, items, shift, bits, counters, true, ranks);
+            } else {
+                subgroup_rank(lane, keys, items, shift, bits, counters, false, ranks);
+            }
         }
+        barrier();
     }
-    barrier();
     uint slots = in_turns ? 1u : subgroups;
     uint sum = 0u;
     [[unroll]] for (uint j = 0u; j < kBinsPerLane; ++j) {
@@ -141,10 +151,8 @@ void workgroup_rank(RankLane lane, Key keys[kItems], uint items, uint shift, uin
         before += totals[j];
     }
     barrier();
-    for (uint turn = 0u; turn < (in_turns ? subgroups : 1u); ++turn) {
-        subgroup_rank(lane, keys, items, shift, bits, counters, !in_turns || turn == gl_SubgroupID,
-                      ranks);
-        if (in_turns) barrier();
+    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
+        if (ranks[k] != ~0u) ranks[k] += sh_words[counters + digit_of(keys[k], shift, bits)];
     }
 }
 

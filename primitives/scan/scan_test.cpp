@@ -170,19 +170,6 @@ Row row_of(const Choice& choice) {
             kPolicies[choice[8]]};
 }
 
-// Devices differ in this number, so that those which take some of the choices do not take the same.
-std::size_t device_number() {
-    const Caps& caps = TestDevice::shared().caps();
-    return static_cast<std::size_t>(std::countr_zero(std::max(caps.subgroup.size, 1u))) +
-           (caps.vendor_id == 0x10005 ? 0 : 3);  // Mesa's Khronos number: lavapipe
-}
-
-// Of all simulated devices they take longest.
-bool has_small_subgroups() {
-    const TestDevice& device = TestDevice::shared();
-    return device.is_simulated() && device.caps().subgroup.size < 16;
-}
-
 // One row of how many is taken. A driver takes half a second to compile what a simulated device
 // runs in a twentieth.
 std::size_t share_of_rows() {

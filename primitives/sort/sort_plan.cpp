@@ -113,9 +113,15 @@ std::vector<Digit> digits_of(const SortDesc& desc, const SortPolicy& policy) {
 
 // Counters of ranks in workgroup memory (rank_subgroup.glsl).
 struct Ranks {
-    std::uint32_t slots = 1;  // subgroups with counters of their own
-    bool overlay = true;      // counters share words with what moves
+    std::uint32_t slots = 1;      // subgroups with counters of their own
+    bool overlay = true;          // counters share words with what moves
+    std::uint32_t subgroups = 0;  // of a workgroup, where they are full; 0: not known
 };
+
+// kOffsetsWords of offsets_barrier.glsl.
+std::uint32_t offsets_words(std::uint32_t w) {
+    return w + w / (w > 256 ? 32 : w > 64 ? 16 : w > 16 ? 8 : 4);
+}
 
 // Words of workgroup memory that a workgroup of a pass takes, for digits of `bins` values.
 std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& policy,
@@ -130,11 +136,10 @@ std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& pol
     } else {
         const std::uint32_t counters = ranks.slots * bins;
         words += ranks.overlay ? std::max(tile, counters) : tile + counters;
-        if (detail::sizing_tier(caps, tier) != Tier::pinned) words += w;  // sh_populations
+        words += ranks.subgroups != 0 ? 1 : w;  // sh_populations
     }
-    const std::uint32_t group = w > 256 ? 32 : w > 64 ? 16 : w > 16 ? 8 : 4;
-    words += w + w / group;  // sh_offsets
-    if (policy.strategy == SortStrategy::look_back) words += bins + 2;
+    words += ranks.subgroups != 0 ? ranks.subgroups : offsets_words(w);
+    if (policy.strategy == SortStrategy::look_back) words += 2;  // sh_ticket, sh_missing
     return words + detail::numbering_bytes(caps, tier) / 4;
 }
 
@@ -150,9 +155,12 @@ std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const SortPolicy& pol
         return workgroup_words(caps, tier, policy, ranks) <= most;
     };
     if (tier == Tier::barrier) return fits({}) ? std::optional(Ranks{}) : std::nullopt;
+    const bool full = detail::sizing_tier(caps, tier) == Tier::pinned && subgroup_size != 0;
+    const std::uint32_t subgroups = full ? w / subgroup_size : 0;
     for (std::uint32_t slots = std::max(1u, w / smallest); slots != 0; slots /= 2) {
         for (const bool overlay : {false, true}) {
-            if (fits({slots, overlay})) return Ranks{slots, overlay};
+            const Ranks ranks{slots, overlay, subgroups};
+            if (fits(ranks)) return ranks;
         }
     }
     return std::nullopt;
@@ -215,7 +223,7 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
     const std::uint32_t row_words = 1u << policy.digit_bits;
     const std::uint32_t histogram_bytes = 4 * digit_count * row_words;
     if (!ranks || (look_back && histogram_bytes > caps.limits.max_workgroup_memory)) {
-        const std::uint32_t words = workgroup_words(caps, tier, policy, {1, true});
+        const std::uint32_t words = workgroup_words(caps, tier, policy, {});
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} with items {} and digit_bits {} needs "
                                 "{} bytes of workgroup memory, the device has {}",
@@ -610,10 +618,7 @@ private:
         return 7 + shape_.policy.workgroup_size;  // each subgroup may take its turn
     }
 
-    std::uint32_t offsets_bytes() const {
-        const std::uint32_t w = shape_.policy.workgroup_size;
-        return 4 * (w + w / (w > 256 ? 32 : w > 64 ? 16 : w > 16 ? 8 : 4));
-    }
+    std::uint32_t offsets_bytes() const { return 4 * offsets_words(shape_.policy.workgroup_size); }
 
     std::string key_text() const { return fmt::format("k{}", key_words(desc_)); }
 

@@ -103,6 +103,10 @@ void main() {
         workgroup_rank(lane, keys, items, kShift, kDigitBits, ranks, starts, totals);
         if (kRankOverlay != 0u) barrier();
         move_lows(keys, ranks, items);
+#ifdef LW_VALUES
+        uint values[kItems];
+        load_values(lane, first, ranks, items, 0u, values);
+#endif
         [[unroll]] for (uint j = 0u; j < kBinsPerLane; ++j) {
             uint bin = lane.vlane * kBinsPerLane + j;
             if (bin < kBins) sh_base[bin] = offsets[j] - starts[j];
@@ -112,7 +116,7 @@ void main() {
         uint places[kItems];
         workgroup_store_keys(lane.vlane, keys, ranks, items, kShift, kDigitBits, places);
 #ifdef LW_VALUES
-        workgroup_store_values(lane, first, ranks, items, places);
+        workgroup_store_values(lane, first, ranks, items, places, values);
 #endif
         barrier();
     }

@@ -7,6 +7,7 @@ expect_good
 check "standard error is empty" same "$err" ""
 check "names reduce" holds "$out" reduce
 check "names scan" holds "$out" scan
+check "names sort" holds "$out" sort
 check "names a tier" holds "$out" "$(printf '%s' "$out" | grep -oE 'pinned|portable|barrier' | head -n 1)"
 check "a tier is there" grep -qE 'pinned|portable|barrier' "$work/out"
 check "names subgroup operations" holds "$out" shuffle
@@ -15,7 +16,7 @@ run info --json
 expect_good
 check "valid JSON" valid_json
 check "devices" json '"llvmpipe" in str(j) or "SwiftShader" in str(j)'
-for primitive in reduce scan; do
+for primitive in reduce scan sort; do
     check "the tier of $primitive" json "j['devices'][0]['primitives']['$primitive']['tier'] in ('pinned', 'portable', 'barrier')"
     check "its tiers" json "[t['tier'] for t in j['devices'][0]['primitives']['$primitive']['tiers']] == ['pinned', 'portable', 'barrier']"
 done

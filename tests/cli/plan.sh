@@ -48,6 +48,40 @@ expect_refused guess reduce_ahead
 run plan reduce --exclusive
 expect_refused exclusive
 
+for device in "$devices"/*.json; do
+    run plan sort --caps "$device" --count 2^20 --type f32 --value-bytes 12 --tier barrier --json
+    if [ "$(basename "$device")" = none.json ]; then
+        expect_refused max_storage_buffers
+        continue
+    fi
+    expect_good
+    check "valid JSON for $(basename "$device")" valid_json
+    check "a sort" json 'j["primitive"] == "sort" and j["value_bytes"] == 12 and len(j["passes"]) >= 1'
+done
+run plan sort
+expect_good
+check "names sort" holds "$out" "sort: "
+check "standard error is empty" same "$err" ""
+run plan sort --caps "$devices/nvidia.json" --type i16 --argsort --descending --bits 3:9
+expect_good
+check "what is computed" holds "$out" i16
+run plan sort --caps "$devices/nvidia.json" --ping-pong
+expect_good
+run plan sort --caps "$devices/nvidia.json" --ping-pong --type u8
+expect_refused ping_pong u8
+run plan sort --caps "$devices/nvidia.json" --value-bytes 5
+expect_refused value_bytes 5
+run plan sort --caps "$devices/nvidia.json" --bits 9:5
+expect_refused 9 5
+run plan sort --caps "$devices/nvidia.json" --bits 5
+expect_refused 8:24
+run plan sort --caps "$devices/nvidia.json" --count 2^32
+expect_refused 4294967296
+run plan sort --caps "$devices/none.json" --tier pinned
+expect_refused pinned
+run plan sort --op sum
+expect_refused op
+
 run plan reduce --caps "$devices/nvidia.json" --count 1000 --op argmin --type f32
 check "summary" holds "$out" "argmin of f32"
 run plan reduce --caps "$devices/none.json" --tier pinned

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares a .npy file with what is expected, without NumPy: read_npy.py PATH TYPE VALUES [GIVEN].
 
-TYPE is the file's type, such as '<u4'. VALUES is a Python expression for a sequence, GIVEN code that
-it stands on. All values must be equal (NaN equals NaN). Prints the first difference; status 1 where
+TYPE is the file's type, such as '<u4'. VALUES is a Python expression for a sequence, of tuples where
+the array has two dimensions; GIVEN is code that it stands on. All values must be equal (NaN equals NaN). Prints the first difference; status 1 where
 there is one.
 """
 import ast
@@ -18,6 +18,10 @@ def main():
     names = {}
     exec("\n".join(sys.argv[4:]), names)
     expected = list(eval(expression, names))
+    shape = (len(expected),)
+    if expected and isinstance(expected[0], tuple):
+        shape += (len(expected[0]),)
+        expected = [value for row in expected for value in row]
     with open(path, "rb") as file:
         contents = file.read()
     if contents[:8] != b"\x93NUMPY\x01\x00":
@@ -26,7 +30,7 @@ def main():
     if start % 64 != 0:
         sys.exit(f"{path}: its data is not aligned to 64 bytes")
     header = ast.literal_eval(contents[10:start].decode("ascii"))
-    wanted = {"descr": kind, "fortran_order": False, "shape": (len(expected),)}
+    wanted = {"descr": kind, "fortran_order": False, "shape": shape}
     if header != wanted:
         sys.exit(f"{path}: its header is {header}, not {wanted}")
     letter = LETTERS[kind.lstrip("<>|=")]

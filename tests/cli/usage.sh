@@ -9,7 +9,7 @@ check "one line" one_line "$out"
 
 run --help
 expect_good
-for verb in info reduce scan plan bench; do
+for verb in info reduce scan sort plan bench; do
     check "names $verb" holds "$out" "$verb"
     run "$verb" --help
     expect_good
@@ -28,6 +28,10 @@ expect_refused frobnicate
 run scan
 expect_refused
 run scan x.npy --frobnicate -o y.npy
+expect_refused frobnicate
+run sort
+expect_refused
+run sort x.npy --frobnicate -o y.npy
 expect_refused frobnicate
 run reduce "$work/none.npy"
 expect_refused none.npy

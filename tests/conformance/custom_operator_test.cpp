@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -319,13 +318,6 @@ Row scan_row(const Choice& choice) {
             .policy = kPolicies[choice[5]],
             .kind = kKinds[choice[6]],
             .direction = kDirections[choice[7]]};
-}
-
-// Devices differ in this number, so that those which take some of the choices do not take the same.
-std::size_t device_number() {
-    const Caps& caps = TestDevice::shared().caps();
-    return static_cast<std::size_t>(std::countr_zero(std::max(caps.subgroup.size, 1u))) +
-           (caps.vendor_id == 0x10005 ? 0 : 3);  // Mesa's Khronos number: lavapipe
 }
 
 // One row of how many is taken: every row has kernels of its own, which take most of the time.

@@ -147,6 +147,74 @@ TEST_F(Bind, OverlapsAreRefused) {
     }
 }
 
+// The plan with values beside the input, which its kernels never see.
+TEST_F(Bind, ValuesAreCheckedLikeTheRest) {
+    EXPECT_EQ(refusal(good_), "");
+    vulkan::Buffers bad = good_;
+    bad.values = good_.input;
+    EXPECT_TRUE(has(refusal(bad), {"values", "leave it empty"}));
+    bad = good_;
+    bad.values_out = good_.input;
+    EXPECT_TRUE(has(refusal(bad), {"values_out", "leave it empty"}));
+
+    for (const Addressing addressing : {Addressing::descriptor, Addressing::device_address}) {
+        if (addressing == Addressing::device_address && !rig().caps().device_addresses) continue;
+        SCOPED_TRACE(to_text(addressing));
+        use(addressing);
+        Plan plan = plan_;
+        plan.value_bytes = 8;
+        Argument values = *plan.argument(Role::input);
+        values.bytes = kCount * 8;
+        for (const Role role : {Role::values, Role::values_out}) {
+            values.role = role;
+            values.access = role == Role::values ? Access::read : Access::write;
+            plan.arguments.push_back(values);
+        }
+        const auto executable = rig().compile(plan);
+        ASSERT_TRUE(executable) << executable.error().message;
+        executable_ = *executable;
+        buffers_ = make_use_buffers(rig().owned(), plan);
+        good_ = buffers_.buffers(plan);
+        EXPECT_EQ(refusal(good_), "");
+        EXPECT_EQ(refusal(good_, buffers_.count_buffer()), "");
+        bad = good_;
+        bad.values = {};
+        EXPECT_TRUE(has(refusal(bad), {"values", "40000"}));
+        bad = good_;
+        bad.values_out.bytes = 39996;
+        EXPECT_TRUE(has(refusal(bad), {"values_out", "39996", "40000"}));
+        bad = good_;
+        bad.values_out.offset += 4;
+        bad.values_out.address += 4;
+        EXPECT_TRUE(has(refusal(bad), {"values_out", "no multiple"}));
+        bad = good_;
+        bad.values_out = bad.values;
+        EXPECT_TRUE(has(refusal(bad), {"values", "values_out", "overlap"}));
+        bad.input = bad.values;
+        bad.values_out = good_.values_out;
+        EXPECT_EQ(refusal(bad), "") << "both are only read";
+        // Of no items nothing is needed.
+        bad = good_;
+        bad.input = bad.values = bad.values_out = {};
+        EXPECT_EQ(refusal(bad, std::uint64_t{0}), "");
+    }
+}
+
+TEST_F(Bind, RangesLieInScratch) {
+    const std::uint64_t bytes = plan_.argument(Role::scratch)->bytes;
+    for (const PassBuffer& wrong :
+         {PassBuffer{Role::scratch, 0, bytes + 4}, PassBuffer{Role::scratch, 128, 4},
+          PassBuffer{Role::scratch, bytes / 256 * 256, 260}, PassBuffer{Role::scratch, 256, 0},
+          PassBuffer{Role::scratch, 0, 6}, PassBuffer{Role::scratch, ~std::uint64_t{255}, 512},
+          PassBuffer{Role::input, 0, 16}}) {
+        Plan plan = plan_;
+        plan.passes.back().bindings.back() = wrong;
+        const auto executable = rig().device().compile(plan);
+        ASSERT_FALSE(executable) << to_text(wrong);
+        EXPECT_TRUE(has(executable.error().message, {plan.passes.back().name, to_text(wrong)}));
+    }
+}
+
 TEST_F(Bind, MisalignedCountsAreRefused) {
     vulkan::CountBuffer count = buffers_.count_buffer();
     count.offset = 2;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -13,6 +15,7 @@
 
 #include "primitives/reduce/reduce_reference.hpp"
 #include "primitives/scan/scan_reference.hpp"
+#include "primitives/sort/sort_reference.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/test_data.hpp"
 
@@ -49,6 +52,9 @@ TEST_F(GpuClass, UnderValidation) {
         std::inclusive_scan(values.begin(), values.end(), prefixes.begin());
         EXPECT_EQ(validated->scan(values), prefixes);
         EXPECT_EQ(validated->scan(std::vector<std::uint32_t>{}), std::vector<std::uint32_t>{});
+        std::vector<std::uint32_t> keys(prefixes.rbegin(), prefixes.rend());
+        EXPECT_EQ(validated->sort(keys), prefixes);
+        EXPECT_EQ(validated->sort(std::vector<std::uint32_t>{}), std::vector<std::uint32_t>{});
     }
     fail_on_messages(messages);
 }
@@ -133,6 +139,90 @@ TEST_F(GpuClass, ScansEveryTypeOfItsInterface) {
         ASSERT_FALSE(sums);
         EXPECT_EQ(sums.error().code, ErrorCode::unsupported);
     }
+}
+
+// The typed sorts, against the standard library's.
+template <class T>
+void expect_sorts(Gpu& gpu, const std::vector<T>& keys) {
+    std::vector<T> expected = keys;
+    std::ranges::sort(expected);
+    EXPECT_EQ(gpu.sort(keys), expected);
+    std::vector<std::uint32_t> indices(keys.size());
+    std::iota(indices.begin(), indices.end(), 0u);
+    std::ranges::stable_sort(indices, {}, [&](std::uint32_t i) { return keys[i]; });
+    EXPECT_EQ(gpu.argsort(keys), indices);
+    std::ranges::sort(expected, std::greater());
+    EXPECT_EQ(gpu.sort(keys, Order::descending), expected);
+    std::iota(indices.begin(), indices.end(), 0u);
+    std::ranges::stable_sort(indices, std::greater(), [&](std::uint32_t i) { return keys[i]; });
+    EXPECT_EQ(gpu.argsort(keys, Order::descending), indices);
+}
+
+TEST_F(GpuClass, SortsEveryTypeOfItsInterface) {
+    std::vector<std::int32_t> i32(3000);
+    for (std::size_t i = 0; i < i32.size(); ++i)
+        i32[i] = static_cast<std::int32_t>(hash(1, i) % 2000) - 1000;
+    expect_sorts(gpu(), i32);
+    expect_sorts(gpu(), std::vector<std::uint32_t>(i32.begin(), i32.end()));
+    expect_sorts(gpu(), std::vector<float>(i32.begin(), i32.end()));
+    expect_sorts(gpu(), std::vector<std::uint64_t>(i32.begin(), i32.end()));
+    expect_sorts(gpu(), std::vector<std::int64_t>(i32.begin(), i32.end()));
+    expect_sorts(gpu(), std::vector<double>(i32.begin(), i32.end()));
+    EXPECT_EQ(gpu().sort(std::vector<float>{}), std::vector<float>{});
+    EXPECT_EQ(gpu().argsort(std::vector<float>{}), std::vector<std::uint32_t>{});
+}
+
+TEST_F(GpuClass, SortsBytesWithValues) {
+    const Elements keys = [] {
+        Elements all(Scalar::i16, 2001);
+        for (std::size_t i = 0; i < all.count(); ++i) all.set(i, hash(2, i));
+        return all;
+    }();
+    std::vector<std::uint32_t> values(keys.count() * 3);
+    std::iota(values.begin(), values.end(), 7u);
+    const auto value_bytes = std::as_bytes(std::span(values));
+    SortDesc desc{.key = Scalar::i16, .value_bytes = 12, .order = Order::descending};
+    const auto sorted = gpu().sort(keys.bytes(), value_bytes, desc);
+    ASSERT_TRUE(sorted) << sorted.error().message;
+    std::string why;
+    EXPECT_TRUE(sort_matches(desc, keys.bytes(), value_bytes, sorted->keys, sorted->values, &why))
+        << why;
+    EXPECT_EQ(sorted->report.plan.primitive, "sort");
+    EXPECT_EQ(sorted->report.plan.max_count, keys.count());
+    EXPECT_EQ(sorted->report.passes.size(), sorted->report.plan.passes.size() - 1)
+        << "all but count_to_groups";
+    for (const PassTime& pass : sorted->report.passes) EXPECT_GT(pass.nanoseconds, 0.0);
+    desc.value_bytes = 0;
+    desc.argsort = true;
+    const auto indices = gpu().sort(keys.bytes(), {}, desc);
+    ASSERT_TRUE(indices) << indices.error().message;
+    EXPECT_TRUE(indices->keys.empty());
+    EXPECT_TRUE(sort_matches(desc, keys.bytes(), {}, {}, indices->values, &why)) << why;
+}
+
+TEST_F(GpuClass, SortsThatCannotBe) {
+    const std::vector<std::byte> keys(40), values(44);
+    const auto refused = [&](std::span<const std::byte> with, const SortDesc& desc,
+                             std::initializer_list<const char*> words) {
+        const auto sorted = gpu().sort(keys, with, desc);
+        ASSERT_FALSE(sorted);
+        EXPECT_EQ(sorted.error().code, ErrorCode::bad_argument) << sorted.error().message;
+        for (const char* word : words) {
+            EXPECT_NE(sorted.error().message.find(word), std::string::npos)
+                << sorted.error().message;
+        }
+    };
+    refused(values, {.value_bytes = 4}, {"44", "40"});
+    refused({}, {.value_bytes = 8}, {"0 bytes", "80"});
+    refused(values, {}, {"44", "0"});
+    refused(values, {.argsort = true}, {"argsort"});
+    refused({}, {.key = Scalar::u64, .ping_pong = true}, {"ping_pong"});
+    refused({}, {.begin_bit = 40}, {"40", "32"});
+    refused(std::span(values).first(40), {.value_bytes = 4, .argsort = true}, {"argsort"});
+    const auto odd = gpu().sort(std::span(keys).first(39), {}, {});
+    ASSERT_FALSE(odd);
+    EXPECT_EQ(odd.error().code, ErrorCode::bad_argument);
+    EXPECT_NE(odd.error().message.find("39"), std::string::npos) << odd.error().message;
 }
 
 TEST_F(GpuClass, EmptyInput) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,6 +71,19 @@ inline bool has_workgroups(const Caps& caps, Tier tier, std::uint32_t workgroup_
     if (tier != Tier::pinned) return true;
     const std::uint32_t size = caps.subgroup.max_size;
     return workgroup_size >= size && workgroup_size / size <= caps.subgroup.max_workgroup_subgroups;
+}
+
+// Devices differ in this number, so that those which take some of the choices do not take the same.
+inline std::size_t device_number() {
+    const Caps& caps = TestDevice::shared().caps();
+    return static_cast<std::size_t>(std::countr_zero(std::max(caps.subgroup.size, 1u))) +
+           (caps.vendor_id == 0x10005 ? 0 : 3);  // Mesa's Khronos number: lavapipe
+}
+
+// Of all simulated devices they take longest.
+inline bool has_small_subgroups() {
+    const TestDevice& device = TestDevice::shared();
+    return device.is_simulated() && device.caps().subgroup.size < 16;
 }
 
 // Tests of what every tier does.

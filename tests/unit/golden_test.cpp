@@ -11,6 +11,7 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/sort.hpp"
 #include "tests/unit/described_devices.hpp"
 
 namespace lanewise::test {
@@ -18,7 +19,7 @@ namespace {
 
 struct Case {
     const char* name;
-    std::variant<ReduceDesc, ScanDesc> desc;
+    std::variant<ReduceDesc, ScanDesc, SortDesc> desc;
 };
 
 const Case kCases[] = {
@@ -60,6 +61,25 @@ const Case kCases[] = {
      ScanDesc{.max_count = 100000,
               .addressing = Addressing::device_address,
               .policy = ScanPolicy{.strategy = ScanStrategy::reduce_ahead, .ahead = 8}}},
+    {"sort_u32", SortDesc{.max_count = 1u << 24}},
+    {"sort_u32_pairs_small", SortDesc{.value_bytes = 4, .max_count = 1000}},
+    {"sort_f64_descending",
+     SortDesc{.key = Scalar::f64, .order = Order::descending, .max_count = 1000000}},
+    {"sort_argsort_i16", SortDesc{.key = Scalar::i16, .argsort = true, .max_count = 1u << 20}},
+    {"sort_portable_bits", SortDesc{.value_bytes = 12,
+                                    .begin_bit = 7,
+                                    .end_bit = 20,
+                                    .max_count = 1u << 20,
+                                    .tier = Tier::portable}},
+    {"sort_ping_pong", SortDesc{.value_bytes = 16, .ping_pong = true, .max_count = 1u << 20}},
+    {"sort_look_back_by_address", SortDesc{.key = Scalar::u8,
+                                           .max_count = 100000,
+                                           .addressing = Addressing::device_address,
+                                           .policy = SortPolicy{.strategy = SortStrategy::look_back,
+                                                                .workgroup_size = 64,
+                                                                .items = 4,
+                                                                .digit_bits = 4,
+                                                                .max_groups = 70}}},
 };
 
 bool updating() {
@@ -69,8 +89,9 @@ bool updating() {
 
 Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const SortDesc& desc) { return plan_sort(caps, desc); }
 
-std::string printed(const Caps& caps, const std::variant<ReduceDesc, ScanDesc>& any) {
+std::string printed(const Caps& caps, const std::variant<ReduceDesc, ScanDesc, SortDesc>& any) {
     const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);
     if (plan) return to_text(*plan);
     return std::string(to_text(plan.error().code)) + ": " + plan.error().message + "\n";

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,35 @@
 #include "tests/support/spirv_scan.hpp"
 
 namespace lanewise::test {
+
+// What is wrong with the ranges of scratch that a pass binds: they lie in it, begin where any
+// device can bind, and share no byte.
+inline std::vector<std::string> broken_ranges(const Plan& plan, const Pass& pass) {
+    std::vector<std::string> broken;
+    const Argument* scratch = plan.argument(Role::scratch);
+    const std::uint64_t whole = scratch != nullptr ? scratch->bytes : 0;
+    struct Range {
+        std::uint64_t begin, end;
+    };
+    std::vector<Range> ranges;
+    for (const PassBuffer& buffer : pass.bindings) {
+        if (buffer.role != Role::scratch) continue;
+        const Range range{buffer.offset, buffer.bytes == 0 ? whole : buffer.offset + buffer.bytes};
+        const std::string text =
+            fmt::format("{}: bytes {} to {} of scratch", pass.name, range.begin, range.end);
+        if (range.begin % 256 != 0) broken.push_back(text + ": begin at no multiple of 256");
+        if (buffer.bytes % 4 != 0) broken.push_back(text + ": no whole words");
+        if (range.end > whole || range.end < range.begin)
+            broken.push_back(text + fmt::format(", which has {}", whole));
+        for (const Range& other : ranges) {
+            if (range.begin < other.end && other.begin < range.end) {
+                broken.push_back(text + fmt::format(" overlap {} to {}", other.begin, other.end));
+            }
+        }
+        ranges.push_back(range);
+    }
+    return broken;
+}
 
 // The rules that the plan breaks, one line each; empty: none. The kernels of a custom operator are
 // looked at where their bundle is given.
@@ -158,6 +188,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
             rule(role != Role::count || pass.when == When::count_in_buffer,
                  name + ": reads the count's buffer in uses that have none");
         }
+        for (std::string& what : broken_ranges(plan, pass)) broken.push_back(std::move(what));
         if (pass.groups == Groups::share) most_dispatches = launch.dispatches;
 
         const SubgroupCaps& subgroup = caps.subgroup;

@@ -198,6 +198,60 @@ TEST_F(WebgpuBind, OffsetsAreAligned) {
     }
 }
 
+TEST_F(WebgpuBind, ValuesAreCheckedLikeTheRest) {
+    webgpu::Buffers bad = good_;
+    bad.values = good_.input;
+    EXPECT_TRUE(has(refusal(bad), {"values", "leave it empty"}));
+    bad = good_;
+    bad.values_out = good_.input;
+    EXPECT_TRUE(has(refusal(bad), {"values_out", "leave it empty"}));
+
+    // A scan of values: its input and output are read and written, too, by the same passes.
+    Plan plan = plan_;
+    plan.value_bytes = 4;
+    plan.in_place = false;
+    for (const auto& [role, like] :
+         {std::pair{Role::values, Role::input}, {Role::values_out, Role::output}}) {
+        Argument argument = *plan.argument(like);
+        argument.role = role;
+        plan.arguments.push_back(argument);
+    }
+    for (const Pass& pass : plan_.passes) {
+        if (pass.when == When::count_in_buffer) continue;
+        plan.passes.push_back(pass);
+        for (PassBuffer& buffer : plan.passes.back().bindings) {
+            if (buffer.role == Role::input) buffer = Role::values;
+            if (buffer.role == Role::output) buffer = Role::values_out;
+        }
+    }
+    use(plan);
+    EXPECT_EQ(refusal(good_), "");
+    EXPECT_EQ(refusal(good_, buffers_.count_buffer()), "");
+    bad = good_;
+    bad.values = {};
+    EXPECT_TRUE(has(refusal(bad), {"values", std::to_string(kWholeBytes)}));
+    bad = good_;
+    bad.values_out.bytes = kInputBytes;
+    EXPECT_TRUE(has(refusal(bad), {"values_out", std::to_string(kWholeBytes), "16"}));
+    bad = good_;
+    bad.values_out.buffer = bad.output.buffer;
+    EXPECT_TRUE(has(refusal(bad), {"output", "values_out", "overlap"}));
+    // Ranges of one buffer, of which a pass reads one and writes the other.
+    const OwnedBuffer room = arena(1 << 17);
+    bad = good_;
+    bad.values = {room.get(), 0, kWholeBytes};
+    bad.values_out = {room.get(), 1 << 16, kWholeBytes};
+    EXPECT_TRUE(has(refusal(bad), {"values", "values_out", "both"}));
+    // One that the passes of the input read and those of the values write is none.
+    bad = good_;
+    bad.input = {room.get(), 0, kWholeBytes};
+    bad.values_out = {room.get(), 1 << 16, kWholeBytes};
+    EXPECT_EQ(refusal(bad), "");
+    // Of no items nothing is needed.
+    bad = {.scratch = good_.scratch};
+    EXPECT_EQ(refusal(bad, std::uint64_t{0}), "");
+}
+
 TEST_F(WebgpuBind, MissingUsagesAreNamed) {
     const webgpu::Functions& wgpu = rig().owned().wgpu();
     const WGPUBuffer copied =

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lanewise/reduce.hpp"
+#include "lanewise/scan.hpp"
 #include "src/wgsl/unroll.hpp"
 #include "tests/wgsl/support.hpp"
 
@@ -11,6 +12,7 @@ namespace lanewise::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class Directives : public testing::Test {
 protected:
@@ -240,6 +242,29 @@ TEST(Unroll, LeavesOtherLoops) {
              "while (i < 4u) { f(i); }",
          })
         EXPECT_EQ(rounds(loop), "") << loop;
+}
+
+// Two ranges of one buffer, of which a pass writes one: WebGPU wants both declared so.
+TEST(Assemble, RangesOfABufferAreDeclaredAlike) {
+    ScanDesc desc;
+    desc.max_count = 100000;
+    auto plan = plan_scan(webgpu_caps(0), desc);
+    ASSERT_TRUE(plan) << plan.error().message;
+    Pass& sums = plan->passes.at(1);
+    ASSERT_EQ(sums.name, "scan_sums");
+    const auto apart = wgsl::assemble(*plan, sums);
+    ASSERT_TRUE(apart);
+    ASSERT_EQ(apart->bindings.size(), 2u);
+    EXPECT_EQ(apart->bindings[0].access, Access::read);
+    EXPECT_THAT(apart->text, HasSubstr("var<storage, read> input"));
+
+    sums.bindings = {{Role::scratch, 256, 1024}, {Role::scratch, 0, 256}};
+    const auto ranges = wgsl::assemble(*plan, sums);
+    ASSERT_TRUE(ranges);
+    EXPECT_EQ(ranges->bindings[0].access, Access::read_write);
+    EXPECT_EQ(ranges->bindings[0].name, "input");
+    EXPECT_THAT(ranges->text, HasSubstr("@group(0) @binding(0) var<storage, read_write> input"));
+    EXPECT_THAT(ranges->text, Not(HasSubstr("storage, read>")));
 }
 
 }  // namespace
