@@ -87,7 +87,7 @@ void add_scan_options(CLI::App& verb, ScanOptions& options) {
 
 void SortOptions::set(SortDesc& desc) const {
     desc.argsort = argsort;
-    desc.order = descending ? Order::descending : Order::ascending;
+    desc.order = descending ? SortOrder::descending : SortOrder::ascending;
     if (const auto range = bits_of(bits)) {
         desc.begin_bit = range->begin;
         desc.end_bit = range->end;

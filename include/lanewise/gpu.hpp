@@ -161,29 +161,29 @@ public:
 
     // Keys alone, in order.
     Result<std::vector<std::uint32_t>> sort(std::span<const std::uint32_t> keys,
-                                            Order order = Order::ascending);
+                                            SortOrder order = SortOrder::ascending);
     Result<std::vector<std::int32_t>> sort(std::span<const std::int32_t> keys,
-                                           Order order = Order::ascending);
-    Result<std::vector<float>> sort(std::span<const float> keys, Order order = Order::ascending);
+                                           SortOrder order = SortOrder::ascending);
+    Result<std::vector<float>> sort(std::span<const float> keys, SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint64_t>> sort(std::span<const std::uint64_t> keys,
-                                            Order order = Order::ascending);
+                                            SortOrder order = SortOrder::ascending);
     Result<std::vector<std::int64_t>> sort(std::span<const std::int64_t> keys,
-                                           Order order = Order::ascending);
-    Result<std::vector<double>> sort(std::span<const double> keys, Order order = Order::ascending);
+                                           SortOrder order = SortOrder::ascending);
+    Result<std::vector<double>> sort(std::span<const double> keys, SortOrder order = SortOrder::ascending);
 
     // Where each key in order stood: keys[argsort(keys)[0]] is the first of them.
     Result<std::vector<std::uint32_t>> argsort(std::span<const std::uint32_t> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const std::int32_t> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const float> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const std::uint64_t> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const std::int64_t> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const double> keys,
-                                               Order order = Order::ascending);
+                                               SortOrder order = SortOrder::ascending);
 
     struct State;
 

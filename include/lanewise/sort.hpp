@@ -36,7 +36,7 @@ struct SortPolicy {
     bool operator==(const SortPolicy&) const = default;
 };
 
-enum class Order : std::uint8_t { ascending, descending };
+enum class SortOrder : std::uint8_t { ascending, descending };
 
 struct SortDesc {
     Scalar key = Scalar::u32;
@@ -45,7 +45,7 @@ struct SortDesc {
     // The values are the numbers 0, 1, 2, ... of the keys, as u32, and only they are written:
     // values_out[i] is where the i-th key in order stood. value_bytes stays 0.
     bool argsort = false;
-    Order order = Order::ascending;
+    SortOrder order = SortOrder::ascending;
     // Only bits [begin_bit, end_bit) of the key count, of the key as an unsigned number that is in
     // the keys' order (signs and exponents folded in; the same for both orders). Empty: all bits.
     // begin_bit == end_bit leaves everything where it stands.
@@ -82,7 +82,7 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc);
 SortPolicy sort_policy(const Caps& caps, const SortDesc& desc, Tier tier);
 
 const char* to_text(SortStrategy strategy);
-const char* to_text(Order order);
+const char* to_text(SortOrder order);
 std::optional<SortStrategy> sort_strategy_from_text(std::string_view text);
 std::string to_text(const SortPolicy& policy);
 

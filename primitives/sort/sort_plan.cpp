@@ -30,8 +30,8 @@ constexpr detail::Names<SortStrategy, 3> kStrategyNames{
     {{SortStrategy::one_workgroup, "one_workgroup"},
      {SortStrategy::count_then_scatter, "count_then_scatter"},
      {SortStrategy::look_back, "look_back"}}};
-constexpr detail::Names<Order, 2> kOrderNames{
-    {{Order::ascending, "ascending"}, {Order::descending, "descending"}}};
+constexpr detail::Names<SortOrder, 2> kOrderNames{
+    {{SortOrder::ascending, "ascending"}, {SortOrder::descending, "descending"}}};
 
 // What the subgroup forms call.
 constexpr std::uint32_t kOperations =
@@ -465,7 +465,7 @@ private:
     void add_key_constants(Pass& pass, bool from_caller) const {
         add(pass, 10, "key_kind", detail::element_kind(desc_.key));
         add(pass, 11, "key_bits", key_bits(desc_));
-        add(pass, 12, "descending", desc_.order == Order::descending ? 1 : 0);
+        add(pass, 12, "descending", desc_.order == SortOrder::descending ? 1 : 0);
         add(pass, 13, "source_bits", from_caller ? key_bits(desc_) : 32 * key_words(desc_));
         add(pass, 14, "image_in", from_caller ? 1 : 0);
     }
@@ -606,7 +606,7 @@ private:
         add(pass, 1, "items", shape_.policy.items);
         add(pass, 10, "key_kind", detail::element_kind(desc_.key));
         add(pass, 11, "key_bits", key_bits(desc_));
-        add(pass, 12, "descending", desc_.order == Order::descending ? 1 : 0);
+        add(pass, 12, "descending", desc_.order == SortOrder::descending ? 1 : 0);
         pass.bindings = {keys_after(digits), Role::output, table()};
         passes_.push_back(std::move(pass));
     }
@@ -732,7 +732,7 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
 }
 
 const char* to_text(SortStrategy strategy) { return detail::name_of(kStrategyNames, strategy); }
-const char* to_text(Order order) { return detail::name_of(kOrderNames, order); }
+const char* to_text(SortOrder order) { return detail::name_of(kOrderNames, order); }
 
 std::optional<SortStrategy> sort_strategy_from_text(std::string_view text) {
     return detail::value_of(kStrategyNames, text);

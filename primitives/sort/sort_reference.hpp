@@ -109,7 +109,7 @@ inline std::vector<std::uint32_t> sort_order(const SortDesc& desc,
         items[i] = {sort_part(desc, sort_reference_detail::bits_at(keys, size, i)),
                     static_cast<std::uint32_t>(i)};
     }
-    if (desc.order == Order::ascending) {
+    if (desc.order == SortOrder::ascending) {
         std::ranges::stable_sort(items, std::less(), &Item::part);
     } else {
         std::ranges::stable_sort(items, std::greater(), &Item::part);

@@ -41,7 +41,7 @@ constexpr SortStrategy kStrategies[] = {SortStrategy::one_workgroup,
 constexpr Scalar kKeys[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
                             Scalar::f16, Scalar::u32, Scalar::i32, Scalar::f32,
                             Scalar::u64, Scalar::i64, Scalar::f64};
-constexpr Order kOrders[] = {Order::ascending, Order::descending};
+constexpr SortOrder kOrders[] = {SortOrder::ascending, SortOrder::descending};
 // Bytes of a value; 1 stands for argsort.
 constexpr std::uint32_t kValues[] = {0, 4, 8, 12, 16, 1};
 constexpr std::uint32_t kArgsort = 1;
@@ -86,7 +86,7 @@ SortPolicy policy_of(const TinyPolicy& tiny, SortStrategy strategy) {
 struct Row {
     Scalar key = Scalar::u32;
     std::uint32_t values = 0;
-    Order order = Order::ascending;
+    SortOrder order = SortOrder::ascending;
     Tier tier = Tier::barrier;
     SortStrategy strategy = SortStrategy::count_then_scatter;
     Addressing addressing = Addressing::descriptor;
@@ -421,8 +421,8 @@ TEST_F(SortTest, FloatsAreInTheTotalOrder) {
         desc.key = Scalar::f32;
         expect_indices(
             desc, f32,
-            desc.order == Order::ascending ? ascending : U32(ascending.rbegin(), ascending.rend()));
-        desc.order = Order::ascending;
+            desc.order == SortOrder::ascending ? ascending : U32(ascending.rbegin(), ascending.rend()));
+        desc.order = SortOrder::ascending;
         desc.key = Scalar::f16;
         expect_indices(desc, f16, ascending);
         if (!takes(strategy, tier, 9, 3)) return;
@@ -452,7 +452,7 @@ TEST_F(SortTest, ZerosDifferInSign) {
         ASSERT_TRUE(runner);
         const auto sorted = runner.run(bytes_of(keys), bytes_of(iota(4)));
         ASSERT_TRUE(sorted);
-        const bool up = desc.order == Order::ascending;
+        const bool up = desc.order == SortOrder::ascending;
         EXPECT_EQ(values_of<std::uint32_t>(sorted->values),
                   (up ? U32{1, 3, 0, 2} : U32{0, 2, 1, 3}));
         EXPECT_EQ(values_of<std::uint32_t>(sorted->keys),
@@ -465,7 +465,7 @@ TEST_F(SortTest, NegativeFloatsInBothOrders) {
     const std::vector<float> keys{-1.5f, 2, -3, 0.5f, -0.25f};
     const std::vector<float> ascending{-3, -1.5f, -0.25f, 0.5f, 2};
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        for (const Order order : kOrders) {
+        for (const SortOrder order : kOrders) {
             if (!takes(static_cast<std::size_t>(strategy) * 2 + static_cast<std::size_t>(order),
                        tier, 6))
                 continue;
@@ -478,13 +478,13 @@ TEST_F(SortTest, NegativeFloatsInBothOrders) {
             const auto sorted = runner.run(bytes_of(keys));
             ASSERT_TRUE(sorted);
             EXPECT_EQ(values_of<float>(sorted->keys),
-                      order == Order::ascending
+                      order == SortOrder::ascending
                           ? ascending
                           : std::vector<float>(ascending.rbegin(), ascending.rend()));
             const auto denormals = runner.run(bytes_of(U32{2, 1, 0x80000001, 0x80000002}));
             ASSERT_TRUE(denormals);
             EXPECT_EQ(values_of<std::uint32_t>(denormals->keys),
-                      (order == Order::ascending ? U32{0x80000002, 0x80000001, 1, 2}
+                      (order == SortOrder::ascending ? U32{0x80000002, 0x80000001, 1, 2}
                                                  : U32{2, 1, 0x80000001, 0x80000002}));
         }
     });
@@ -496,7 +496,7 @@ TEST_F(SortTest, ExtremeKeysAreNoPadding) {
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
         std::size_t turn = static_cast<std::size_t>(strategy) * 4;
         for (const Scalar key : {Scalar::u32, Scalar::f32}) {
-            for (const Order order : kOrders) {
+            for (const SortOrder order : kOrders) {
                 if (!takes(turn++, tier, 4)) continue;
                 SortDesc desc = standard(tier, strategy);
                 desc.key = key;
@@ -527,7 +527,7 @@ TEST_F(SortTest, EqualKeysKeepTheirOrder) {
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
         if (!takes(strategy, tier, 3)) return;
         SortDesc desc = standard(tier, strategy, count);
-        desc.order = Order::ascending;
+        desc.order = SortOrder::ascending;
         desc.end_bit = 4;
         const auto plan = plan_sort(device().caps(), desc);
         // A single workgroup's memory holds no such tile on all devices.
@@ -556,7 +556,7 @@ TEST_F(SortTest, RangesOfBits) {
     const U32 keys{0x00100003, 0x00100001, 0xfff00000, 2, 9, 0x80000007};
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
         SortDesc desc = standard(tier, strategy);
-        desc.order = Order::ascending;
+        desc.order = SortOrder::ascending;
         const auto expect = [&](std::uint32_t begin, std::optional<std::uint32_t> end,
                                 const U32& order, std::size_t turn) {
             if (!takes(turn + static_cast<std::size_t>(strategy), tier, 3)) return;

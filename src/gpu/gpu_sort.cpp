@@ -25,7 +25,7 @@ std::vector<T> values_of(const std::vector<std::byte>& bytes) {
 }
 
 template <class T>
-Result<std::vector<T>> sort_typed(Gpu& gpu, std::span<const T> keys, Order order) {
+Result<std::vector<T>> sort_typed(Gpu& gpu, std::span<const T> keys, SortOrder order) {
     return without_throwing("sorting", [&]() -> Result<std::vector<T>> {
         auto sorted =
             gpu.sort(std::as_bytes(keys), {}, {.key = detail::scalar_of<T>(), .order = order});
@@ -35,7 +35,7 @@ Result<std::vector<T>> sort_typed(Gpu& gpu, std::span<const T> keys, Order order
 }
 
 template <class T>
-Result<std::vector<std::uint32_t>> argsort_typed(Gpu& gpu, std::span<const T> keys, Order order) {
+Result<std::vector<std::uint32_t>> argsort_typed(Gpu& gpu, std::span<const T> keys, SortOrder order) {
     return without_throwing("sorting", [&]() -> Result<std::vector<std::uint32_t>> {
         auto sorted = gpu.sort(std::as_bytes(keys), {},
                                {.key = detail::scalar_of<T>(), .argsort = true, .order = order});
@@ -82,41 +82,41 @@ Result<SortResult> Gpu::sort(std::span<const std::byte> keys, std::span<const st
     return without_throwing("sorting", [&] { return sort_bytes(*state_, keys, values, desc); });
 }
 
-Result<std::vector<std::uint32_t>> Gpu::sort(std::span<const std::uint32_t> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::sort(std::span<const std::uint32_t> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
-Result<std::vector<std::int32_t>> Gpu::sort(std::span<const std::int32_t> keys, Order order) {
+Result<std::vector<std::int32_t>> Gpu::sort(std::span<const std::int32_t> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
-Result<std::vector<float>> Gpu::sort(std::span<const float> keys, Order order) {
+Result<std::vector<float>> Gpu::sort(std::span<const float> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint64_t>> Gpu::sort(std::span<const std::uint64_t> keys, Order order) {
+Result<std::vector<std::uint64_t>> Gpu::sort(std::span<const std::uint64_t> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
-Result<std::vector<std::int64_t>> Gpu::sort(std::span<const std::int64_t> keys, Order order) {
+Result<std::vector<std::int64_t>> Gpu::sort(std::span<const std::int64_t> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
-Result<std::vector<double>> Gpu::sort(std::span<const double> keys, Order order) {
+Result<std::vector<double>> Gpu::sort(std::span<const double> keys, SortOrder order) {
     return sort_typed(*this, keys, order);
 }
 
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint32_t> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint32_t> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int32_t> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int32_t> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const float> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const float> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint64_t> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint64_t> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int64_t> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int64_t> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const double> keys, Order order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const double> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
 

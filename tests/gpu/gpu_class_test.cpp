@@ -152,10 +152,10 @@ void expect_sorts(Gpu& gpu, const std::vector<T>& keys) {
     std::ranges::stable_sort(indices, {}, [&](std::uint32_t i) { return keys[i]; });
     EXPECT_EQ(gpu.argsort(keys), indices);
     std::ranges::sort(expected, std::greater());
-    EXPECT_EQ(gpu.sort(keys, Order::descending), expected);
+    EXPECT_EQ(gpu.sort(keys, SortOrder::descending), expected);
     std::iota(indices.begin(), indices.end(), 0u);
     std::ranges::stable_sort(indices, std::greater(), [&](std::uint32_t i) { return keys[i]; });
-    EXPECT_EQ(gpu.argsort(keys, Order::descending), indices);
+    EXPECT_EQ(gpu.argsort(keys, SortOrder::descending), indices);
 }
 
 TEST_F(GpuClass, SortsEveryTypeOfItsInterface) {
@@ -181,7 +181,7 @@ TEST_F(GpuClass, SortsBytesWithValues) {
     std::vector<std::uint32_t> values(keys.count() * 3);
     std::iota(values.begin(), values.end(), 7u);
     const auto value_bytes = std::as_bytes(std::span(values));
-    SortDesc desc{.key = Scalar::i16, .value_bytes = 12, .order = Order::descending};
+    SortDesc desc{.key = Scalar::i16, .value_bytes = 12, .order = SortOrder::descending};
     const auto sorted = gpu().sort(keys.bytes(), value_bytes, desc);
     ASSERT_TRUE(sorted) << sorted.error().message;
     std::string why;

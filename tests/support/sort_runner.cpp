@@ -77,7 +77,7 @@ void expect_order(const SortDesc& desc, std::span<const std::byte> keys, const S
             part = sort_part(desc, detail::bits_at(sorted.keys, size, i));
         }
         const bool falls = part<before, rises = part> before;
-        if (i != 0 && (desc.order == Order::ascending ? falls : rises)) {
+        if (i != 0 && (desc.order == SortOrder::ascending ? falls : rises)) {
             ADD_FAILURE() << "out of order: item " << i << " of " << count << ", parts " << std::hex
                           << before << " and " << part;
             return;
@@ -132,7 +132,7 @@ std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
         }
         return all;
     };
-    const std::uint64_t first = desc_.order == Order::ascending ? 0 : ~std::uint64_t{0};
+    const std::uint64_t first = desc_.order == SortOrder::ascending ? 0 : ~std::uint64_t{0};
     const std::vector<std::byte> keys_before = with_more(
         keys, Role::input, key_bytes, [&](std::size_t) { return from_image(desc_.key, first); });
     std::vector<std::byte> values_before;

@@ -64,7 +64,7 @@ const Case kCases[] = {
     {"sort_u32", SortDesc{.max_count = 1u << 24}},
     {"sort_u32_pairs_small", SortDesc{.value_bytes = 4, .max_count = 1000}},
     {"sort_f64_descending",
-     SortDesc{.key = Scalar::f64, .order = Order::descending, .max_count = 1000000}},
+     SortDesc{.key = Scalar::f64, .order = SortOrder::descending, .max_count = 1000000}},
     {"sort_argsort_i16", SortDesc{.key = Scalar::i16, .argsort = true, .max_count = 1u << 20}},
     {"sort_portable_bits", SortDesc{.value_bytes = 12,
                                     .begin_bit = 7,

@@ -26,7 +26,7 @@ constexpr Tier kTiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
 constexpr Addressing kAddressings[] = {Addressing::descriptor, Addressing::device_address};
 constexpr SortStrategy kStrategies[] = {SortStrategy::one_workgroup,
                                         SortStrategy::count_then_scatter, SortStrategy::look_back};
-constexpr Order kOrders[] = {Order::ascending, Order::descending};
+constexpr SortOrder kOrders[] = {SortOrder::ascending, SortOrder::descending};
 // Bytes of a value; 1 stands for argsort.
 constexpr std::uint32_t kValues[] = {0, 4, 8, 12, 16, 1};
 constexpr std::uint32_t kArgsort = 1;
@@ -142,8 +142,8 @@ TEST(SortTypes, Names) {
         EXPECT_EQ(sort_strategy_from_text(to_text(strategy)), strategy);
     EXPECT_FALSE(sort_strategy_from_text("reduce_then_scan"));
     EXPECT_STREQ(to_text(SortStrategy::count_then_scatter), "count_then_scatter");
-    EXPECT_STREQ(to_text(Order::descending), "descending");
-    EXPECT_STREQ(to_text(Order::ascending), "ascending");
+    EXPECT_STREQ(to_text(SortOrder::descending), "descending");
+    EXPECT_STREQ(to_text(SortOrder::ascending), "ascending");
     // Two policies that differ print differently, whatever it is that differs.
     const SortPolicy policy = policy_with(SortStrategy::look_back);
     const auto changed = [&](auto change) {
@@ -222,7 +222,7 @@ TEST(SortPlan, ACapableDeviceRunsEverythingInEveryTier) {
     const Caps caps = described("all");
     for (const Scalar key : kKeys) {
         for (const std::uint32_t values : kValues) {
-            for (const Order order : kOrders) {
+            for (const SortOrder order : kOrders) {
                 for (const Tier tier : kTiers) {
                     for (const Addressing addressing : kAddressings) {
                         for (const SortStrategy strategy : kStrategies) {
@@ -379,7 +379,7 @@ TEST(SortPlan, TheRequestReachesTheKernels) {
             ASSERT_TRUE(made) << made.error().message;
             EXPECT_NE(made->passes, plan->passes) << text(other);
         };
-        changed([](SortDesc& other) { other.order = Order::descending; });
+        changed([](SortDesc& other) { other.order = SortOrder::descending; });
         changed([](SortDesc& other) { other.key = Scalar::f32; });
         changed([](SortDesc& other) { other.key = Scalar::i32; });
         changed([](SortDesc& other) { other.key = Scalar::u16; });
@@ -868,7 +868,7 @@ RC_GTEST_PROP(SortPlan, AnyRequestHasAPlanOrAReason, ()) {
     desc = with_values(desc, *rc::gen::elementOf(std::vector<std::uint32_t>(std::begin(kValues),
                                                                             std::end(kValues))));
     maybe([&] { desc.value_bytes = *rc::gen::inRange(0u, 20u); });
-    desc.order = *rc::gen::element(Order::ascending, Order::descending);
+    desc.order = *rc::gen::element(SortOrder::ascending, SortOrder::descending);
     desc.max_count = *rc::gen::oneOf(rc::gen::inRange<std::uint64_t>(0, 100000),
                                      rc::gen::arbitrary<std::uint64_t>());
     maybe([&] { desc.begin_bit = *rc::gen::inRange(0u, 70u); });

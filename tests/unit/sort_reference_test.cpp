@@ -25,7 +25,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr Scalar kScalars[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
                                Scalar::f16, Scalar::u32, Scalar::i32, Scalar::f32,
                                Scalar::u64, Scalar::i64, Scalar::f64};
-constexpr Order kOrders[] = {Order::ascending, Order::descending};
+constexpr SortOrder kOrders[] = {SortOrder::ascending, SortOrder::descending};
 
 using U32 = std::vector<std::uint32_t>;
 using F32 = std::vector<float>;
@@ -70,7 +70,7 @@ TEST(SortReference, IntegersOfEveryWidth) {
               (std::vector<std::int8_t>{-128, -1, 0, 5, 127}));
     EXPECT_EQ(sorted({.key = Scalar::u16}, std::vector<std::uint16_t>{40000, 256, 255}),
               (std::vector<std::uint16_t>{255, 256, 40000}));
-    EXPECT_EQ(sorted({.key = Scalar::i16, .order = Order::descending},
+    EXPECT_EQ(sorted({.key = Scalar::i16, .order = SortOrder::descending},
                      std::vector<std::int16_t>{-32768, 300, -1, 32767}),
               (std::vector<std::int16_t>{32767, 300, -1, -32768}));
     EXPECT_EQ(sorted({}, U32{7, 0xffffffff, 0, 0x80000000}), (U32{0, 7, 0x80000000, 0xffffffff}));
@@ -80,7 +80,7 @@ TEST(SortReference, IntegersOfEveryWidth) {
                      std::vector<std::uint64_t>{0x100000000, 0xffffffff, ~std::uint64_t{0}, 1}),
               (std::vector<std::uint64_t>{1, 0xffffffff, 0x100000000, ~std::uint64_t{0}}));
     EXPECT_EQ(
-        sorted({.key = Scalar::i64, .order = Order::descending},
+        sorted({.key = Scalar::i64, .order = SortOrder::descending},
                std::vector<std::int64_t>{-5, std::numeric_limits<std::int64_t>::min(), 1ll << 40}),
         (std::vector<std::int64_t>{1ll << 40, -5, std::numeric_limits<std::int64_t>::min()}));
 }
@@ -91,7 +91,7 @@ TEST(SortReference, FloatsAreInTheTotalOrder) {
     const float d = std::numeric_limits<float>::denorm_min();
     const F32 keys{3, nan, -0.0f, 0.0f, -kInfinity, d, -d, kInfinity, -2.5f};
     EXPECT_EQ(indices({.key = Scalar::f32}, keys), (U32{4, 8, 6, 2, 3, 5, 0, 7, 1}));
-    EXPECT_EQ(indices({.key = Scalar::f32, .order = Order::descending}, keys),
+    EXPECT_EQ(indices({.key = Scalar::f32, .order = SortOrder::descending}, keys),
               (U32{1, 7, 0, 5, 3, 2, 6, 8, 4}));
     const double nan64 = std::numeric_limits<double>::quiet_NaN();
     const double d64 = std::numeric_limits<double>::denorm_min();
@@ -116,14 +116,14 @@ TEST(SortReference, ZerosDifferInSign) {
         sort_reference({.key = Scalar::f32, .value_bytes = 4}, bytes_of(keys), bytes_of(values));
     EXPECT_EQ(values_of<std::uint32_t>(result.values), (U32{1, 3, 0, 2}));
     EXPECT_EQ(values_of<std::uint32_t>(result.keys), (U32{0x80000000, 0x80000000, 0, 0}));
-    EXPECT_EQ(indices({.key = Scalar::f32, .order = Order::descending}, keys), (U32{0, 2, 1, 3}));
+    EXPECT_EQ(indices({.key = Scalar::f32, .order = SortOrder::descending}, keys), (U32{0, 2, 1, 3}));
 }
 
 // B5.
 TEST(SortReference, NegativeFloatsInBothOrders) {
     const F32 keys{-1.5f, 2, -3, 0.5f, -0.25f};
     EXPECT_EQ(sorted({.key = Scalar::f32}, keys), (F32{-3, -1.5f, -0.25f, 0.5f, 2}));
-    EXPECT_EQ(sorted({.key = Scalar::f32, .order = Order::descending}, keys),
+    EXPECT_EQ(sorted({.key = Scalar::f32, .order = SortOrder::descending}, keys),
               (F32{2, 0.5f, -0.25f, -1.5f, -3}));
     EXPECT_EQ(sorted({.key = Scalar::f32}, U32{2, 1}), (U32{1, 2}));  // denormals
     EXPECT_EQ(sorted({.key = Scalar::f32}, U32{0x80000001, 0x80000002}),
@@ -133,7 +133,7 @@ TEST(SortReference, NegativeFloatsInBothOrders) {
 // B6.
 TEST(SortReference, TheLargestKeyIsAKey) {
     const std::size_t count = 255;
-    for (const Order order : kOrders) {
+    for (const SortOrder order : kOrders) {
         for (const Scalar key : {Scalar::u32, Scalar::f32}) {
             const Sorted result =
                 sort_reference({.key = key, .value_bytes = 4, .order = order},
@@ -156,7 +156,7 @@ TEST(SortReference, EqualKeysKeepTheirOrder) {
     EXPECT_EQ(in_order[1025], 1u);
     EXPECT_EQ(in_order[2049], 2u);
     EXPECT_EQ(in_order[3073], 3u);
-    const U32 falling = indices({.order = Order::descending}, keys);
+    const U32 falling = indices({.order = SortOrder::descending}, keys);
     EXPECT_EQ((U32{falling[0], falling[1], falling[1024]}), (U32{1, 5, 2}));
     EXPECT_EQ(falling[4096], 4096u);
 }
@@ -168,7 +168,7 @@ TEST(SortReference, BitRanges) {
     EXPECT_EQ(indices({.begin_bit = 0, .end_bit = 8}, keys), (U32{2, 1, 3, 0, 5, 4}));
     for (std::uint32_t bit = 0; bit <= 32; ++bit) {
         EXPECT_EQ(sorted({.begin_bit = bit, .end_bit = bit}, keys), keys);
-        EXPECT_EQ(sorted({.order = Order::descending, .begin_bit = bit, .end_bit = bit}, keys),
+        EXPECT_EQ(sorted({.order = SortOrder::descending, .begin_bit = bit, .end_bit = bit}, keys),
                   keys);
     }
     // Without an end it is the key's width.
@@ -232,7 +232,7 @@ template <class T>
 void check_against_comparison(Scalar key, const Elements& keys) {
     const auto values = values_of<T>(keys.bytes());
     const U32 up = indices({.key = key}, values);
-    const U32 down = indices({.key = key, .order = Order::descending}, values);
+    const U32 down = indices({.key = key, .order = SortOrder::descending}, values);
     for (std::size_t i = 1; i < up.size(); ++i) {
         const T a = values[up[i - 1]], b = values[up[i]];
         const bool rises = a < b || (a == b && up[i - 1] < up[i]);

@@ -118,7 +118,7 @@ TEST_P(WgslSort, Machines) {
             for (const SortStrategy strategy : kStrategies) {
                 SortDesc sort = desc(Scalar::i16, strategy, tier);
                 sort.value_bytes = 8;
-                sort.order = Order::descending;
+                sort.order = SortOrder::descending;
                 const bool subgroup_id = machine.seed % 2 == 0;
                 for (const std::size_t count : {std::size_t{3}, tile() - 5, 4 * tile() + 7}) {
                     if (count > sort.max_count) continue;
@@ -216,7 +216,7 @@ TEST_P(WgslSort, KeysAndValues) {
             SortDesc sort = desc(key, strategy, tier);
             sort.argsort = value_bytes == 1;
             sort.value_bytes = sort.argsort ? 0 : value_bytes;
-            sort.order = choice / 8 % 2 == 0 ? Order::ascending : Order::descending;
+            sort.order = choice / 8 % 2 == 0 ? SortOrder::ascending : SortOrder::descending;
             const Machine& machine = machines[choice / 32 % machines.size()];
             for (const std::size_t count :
                  {tile() - seed % 7, std::size_t{sort.max_count} - seed}) {
