@@ -1,10 +1,13 @@
 // Ranks by ballots: the twin of rank_subgroup.glsl, which draws the steps. Same contract as
 // rank_barrier.wgsl, but for the places; digits have up to 8 bits.
 //
-// What differs: subgroups that wait for their turn rank their keys all the same and keep nothing, as
-// subgroup operations stand in uniform flow only. An array is of atomics or not: the counters are, and
-// where what lanes move shares their words (kRankOverlay), that goes by atomic loads and stores. A ballot is
-// taken for each bit of kDigitBits, known here, as the bits above a shorter digit are zeros.
+// What differs: there is no barrier of a subgroup, so the lowest lane of a mask moves the counter on with an
+// atomic, and the others get what it was by shuffle: a subgroup's atomics on its counters stand one behind
+// the other, each before the shuffle that all its lanes meet in. Subgroups that wait for their turn rank
+// their keys all the same and keep nothing, as subgroup operations stand in uniform flow only. An array is
+// of atomics or not: the counters are, and where what lanes move shares their words (kRankOverlay), that goes
+// by atomic loads and stores. A ballot is taken for each bit of kDigitBits, known here, as the bits above
+// a shorter digit are zeros.
 //
 // The kernel defines before: what rank_barrier.wgsl (256 bins at most) and subgroup/lane_number.wgsl ask
 // for; kBallotWords, kRankSlots, kRankOverlay (1: counters and sh_words' other uses share their words)
@@ -22,6 +25,9 @@ const kBinsPerLane = kBins / kWorkgroupSize;
 const kBinsPerLane = 1u;
 //#endif
 const kCounterWords = kRankSlots * kBins;
+
+// From here on whole tiles have code of their own: a ballot less for each key.
+const kItemsToSplit = 8u;
 
 // One alias for all: naga 30 takes two for two types.
 alias Keys = array<Key, kItems>;
@@ -59,9 +65,9 @@ fn tile_place(lane: RankLane, k: u32) -> u32 {
     return lane.first * kItems + k * lane.population + lane.rank;
 }
 
-// The lanes of the subgroup that are `there` with the same digit.
-fn subgroup_match(digit: u32, there: bool) -> vec4<u32> {
-    var mask = subgroupBallot(there);
+// The lanes of `lanes` with the same digit.
+fn subgroup_match(digit: u32, lanes: vec4<u32>) -> vec4<u32> {
+    var mask = lanes;
     for (var bit = 0u; bit < kDigitBits; bit++) {
         let is_set = ((digit >> bit) & 1u) != 0u;
         mask &= subgroupBallot(is_set) ^ vec4<u32>(select(0xffffffffu, 0u, is_set));
@@ -74,21 +80,25 @@ fn subgroup_match(digit: u32, there: bool) -> vec4<u32> {
     return mask;
 }
 
-// `mine`: whether it is the subgroup's turn; if not, the ranks stay.
+// Ranks of the subgroup's keys among its own. `whole`: all of the tile is there. `mine`: whether it is the
+// subgroup's turn; if not, the ranks stay.
 fn subgroup_rank(lane: RankLane, keys: ptr<function, Keys>, items: u32, shift: u32, bits: u32,
-                 counters: u32, mine: bool, ranks: ptr<function, Ranks>) {
+                 counters: u32, whole: bool, mine: bool, ranks: ptr<function, Ranks>) {
     let own = lane.lane.in_subgroup;
+    let running = subgroupBallot(true);
     for (var k = 0u; k < kItems; k++) {
-        let there = tile_place(lane, k) < items;
+        let there = whole || tile_place(lane, k) < items;
         let digit = digit_of((*keys)[k], shift, bits);
-        let mask = subgroup_match(digit, there);
+        var lanes = running;
+        if (!whole) { lanes = subgroupBallot(there); }
+        let mask = subgroup_match(digit, lanes);
         let below = ballot_count_below(mask, own);
-        var room = 0u;
+        var counter = 0u;
         if (mine && there && below == 0u) {
-            room = atomicAdd(&sh_counters[counters + digit], ballot_count(mask));
+            counter = atomicAdd(&sh_counters[counters + digit], ballot_count(mask));
         }
-        room = subgroupShuffle(room, select(own, ballot_first(mask), there));
-        if (mine) { (*ranks)[k] = select(0xffffffffu, room + below, there); }
+        counter = subgroupShuffle(counter, select(own, ballot_first(mask), there));
+        if (mine) { (*ranks)[k] = select(0xffffffffu, counter + below, there); }
     }
 }
 
@@ -100,12 +110,16 @@ fn workgroup_rank(lane: RankLane, group: Group, keys: ptr<function, Keys>, items
     let counters = select(lane.lane.subgroup * kBins, 0u, in_turns);
     for (var i = vlane; i < kCounterWords; i += kWorkgroupSize) { atomicStore(&sh_counters[i], 0u); }
     workgroupBarrier();
-    for (var k = 0u; k < kItems; k++) {
-        if (tile_place(lane, k) < items) {
-            atomicAdd(&sh_counters[counters + digit_of((*keys)[k], shift, bits)], 1u);
+    let turns = select(1u, group.subgroups, in_turns);
+    for (var turn = 0u; turn < turns; turn++) {
+        let mine = !in_turns || turn == lane.lane.subgroup;
+        if (kItems >= kItemsToSplit && items == kTileItems) {
+            subgroup_rank(lane, keys, items, shift, bits, counters, true, mine, ranks);
+        } else {
+            subgroup_rank(lane, keys, items, shift, bits, counters, false, mine, ranks);
         }
+        workgroupBarrier();
     }
-    workgroupBarrier();
     let slots = select(group.subgroups, 1u, in_turns);
     var sum = 0u;
     for (var j = 0u; j < kBinsPerLane; j++) {
@@ -138,10 +152,9 @@ fn workgroup_rank(lane: RankLane, group: Group, keys: ptr<function, Keys>, items
         before += (*totals)[j];
     }
     workgroupBarrier();
-    let turns = select(1u, group.subgroups, in_turns);
-    for (var turn = 0u; turn < turns; turn++) {
-        subgroup_rank(lane, keys, items, shift, bits, counters,
-                      !in_turns || turn == lane.lane.subgroup, ranks);
-        if (in_turns) { workgroupBarrier(); }
+    for (var k = 0u; k < kItems; k++) {
+        if ((*ranks)[k] != 0xffffffffu) {
+            (*ranks)[k] += atomicLoad(&sh_counters[counters + digit_of((*keys)[k], shift, bits)]);
+        }
     }
 }

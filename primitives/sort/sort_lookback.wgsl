@@ -74,7 +74,13 @@ const kBins = 1u << kDigitBits;
 
 var<workgroup> sh_ticket: u32;           // and then what sh_missing came to
 var<workgroup> sh_missing: atomic<u32>;  // one past the last tile that somebody waits for in vain
-var<workgroup> sh_again: array<atomic<u32>, kBins>;  // what that tile has
+
+// Tiles that a lane looks at in one go.
+//#if LW_VALUES
+const kWindow = 8u;
+//#else
+const kWindow = 4u;
+//#endif
 
 fn workgroup_counted(vlane: u32, totals: ptr<function, Bins>) {
     for (var j = 0u; j < kBinsPerLane; j++) {
@@ -83,14 +89,14 @@ fn workgroup_counted(vlane: u32, totals: ptr<function, Bins>) {
     }
 }
 
-// What tile `tile` has of each bin, in sh_again.
+// What tile `tile` has of each bin, in sh_base, which is not in use yet.
 fn workgroup_count_again(tile: u32, vlane: u32) {
-    for (var bin = vlane; bin < kBins; bin += kWorkgroupSize) { atomicStore(&sh_again[bin], 0u); }
+    for (var bin = vlane; bin < kBins; bin += kWorkgroupSize) { store_base(bin, 0u); }
     workgroupBarrier();
     let first = tile * kTileItems;
     // From the lane on, that it is not written out.
     for (var place = vlane; place < kTileItems; place += kWorkgroupSize) {
-        atomicAdd(&sh_again[digit_of(load_key(first + place), kShift, kDigitBits)], 1u);
+        atomicAdd(&sh_base[digit_of(load_key(first + place), kShift, kDigitBits)], 1u);
     }
     workgroupBarrier();
 }
@@ -106,14 +112,21 @@ fn workgroup_look_back(ticket: u32, vlane: u32, before: ptr<function, Bins>) {
         for (var j = 0u; j < kBinsPerLane; j++) {
             var looks = 0u;
             while (next[j] != 0u && looks < kPatience) {
-                let word = look_at(next[j] - 1u, vlane * kBinsPerLane + j);
-                if (flag_of(word) == kFlagEmpty) {
-                    looks += 1u;
-                } else {
-                    looks = 0u;
-                    (*before)[j] += value_of(word);
-                    next[j] = select(next[j] - 1u, 0u, flag_of(word) == kFlagPrefix);
+                var words: array<u32, kWindow>;
+                for (var i = 0u; i < kWindow; i++) {
+                    words[i] = look_at(max(next[j], i + 1u) - i - 1u, vlane * kBinsPerLane + j);
                 }
+                let begin = next[j];
+                var open = true;
+                for (var i = 0u; i < kWindow; i++) {
+                    let flag = flag_of(words[i]);
+                    open = open && next[j] != 0u && flag != kFlagEmpty;
+                    if (open) {
+                        (*before)[j] += value_of(words[i]);
+                        next[j] = select(next[j] - 1u, 0u, flag == kFlagPrefix);
+                    }
+                }
+                looks = select(0u, looks + 1u, next[j] == begin);
             }
             missing = max(missing, next[j]);
         }
@@ -125,7 +138,7 @@ fn workgroup_look_back(ticket: u32, vlane: u32, before: ptr<function, Bins>) {
         workgroup_count_again(tile - 1u, vlane);
         for (var j = 0u; j < kBinsPerLane; j++) {
             if (next[j] == tile) {
-                (*before)[j] += atomicLoad(&sh_again[vlane * kBinsPerLane + j]);
+                (*before)[j] += load_base(vlane * kBinsPerLane + j);
                 next[j] = tile - 1u;
             }
         }
@@ -144,26 +157,35 @@ fn run(number: Lane, group: Group) {
         let first = ticket * kTileItems;
         let items = min(kTileItems, share.count.x - first);
         var keys = load_keys(lane, first, items);
+        // Early, so that nothing waits for them in the end.
+        var bases: Bins;
+        for (var j = 0u; j < kBinsPerLane; j++) {
+            let bin = lane.vlane * kBinsPerLane + j;
+            if (bin < kBins) { bases[j] = atomicLoad(&scratch[base_word(kDigit, bin)]); }
+        }
         var ranks: Ranks;
         var starts: Bins;
         var totals: Bins;
         workgroup_rank(lane, group, &keys, items, kShift, kDigitBits, &ranks, &starts, &totals);
         if (kRankOverlay != 0u) { workgroupBarrier(); }
         move_lows(&keys, &ranks, items);
+//#if LW_VALUES
+        var values = load_values(lane, first, &ranks, items, 0u);
+//#endif
         var before: Bins;
         workgroup_look_back(ticket, lane.vlane, &before);
         for (var j = 0u; j < kBinsPerLane; j++) {
             let bin = lane.vlane * kBinsPerLane + j;
             if (bin < kBins) {
                 publish(ticket, bin, kFlagPrefix, before[j] + totals[j]);
-                sh_base[bin] = atomicLoad(&scratch[base_word(kDigit, bin)]) + before[j] - starts[j];
+                store_base(bin, bases[j] + before[j] - starts[j]);
             }
         }
         workgroupBarrier();
         var places: Ranks;
         workgroup_store_keys(lane.vlane, &keys, &ranks, items, kShift, kDigitBits, &places);
 //#if LW_VALUES
-        workgroup_store_values(lane, first, &ranks, items, &places);
+        workgroup_store_values(lane, first, &ranks, items, &places, &values);
 //#endif
     }
 }

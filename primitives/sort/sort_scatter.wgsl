@@ -19,6 +19,7 @@ enable subgroup_size_control;
 const LW_KEY_WORDS = 1u;      // 2: keys of 64 bits
 const LW_VALUES = 0u;         // 1: values besides keys
 const LW_RECORDS_STORE = 1u;  // 1: records are stored by bins
+const LW_LOOK_BACK = 0u;      // 1: tiles look back at others
 const LW_FORM_SUBGROUP = 0u;  // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;    // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;  // the size that the pass requires; 0: none
@@ -82,16 +83,19 @@ fn run(number: Lane, group: Group) {
         workgroup_rank(lane, group, &keys, items, kShift, kDigitBits, &ranks, &starts, &totals);
         if (kRankOverlay != 0u) { workgroupBarrier(); }
         move_lows(&keys, &ranks, items);
+//#if LW_VALUES
+        var values = load_values(lane, first, &ranks, items, 0u);
+//#endif
         for (var j = 0u; j < kBinsPerLane; j++) {
             let bin = lane.vlane * kBinsPerLane + j;
-            if (bin < kBins) { sh_base[bin] = offsets[j] - starts[j]; }
+            if (bin < kBins) { store_base(bin, offsets[j] - starts[j]); }
             offsets[j] += totals[j];
         }
         workgroupBarrier();
         var places: Ranks;
         workgroup_store_keys(lane.vlane, &keys, &ranks, items, kShift, kDigitBits, &places);
 //#if LW_VALUES
-        workgroup_store_values(lane, first, &ranks, items, &places);
+        workgroup_store_values(lane, first, &ranks, items, &places, &values);
 //#endif
         workgroupBarrier();
     }

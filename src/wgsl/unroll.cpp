@@ -12,7 +12,7 @@ namespace lanewise::wgsl::detail {
 
 namespace {
 
-constexpr std::size_t kMostRounds = 16;
+constexpr std::size_t kMostRounds = 32;
 constexpr std::string_view kFor = "for (var ";
 
 bool is_word(char c) { return is_letter(c) || is_digit(c); }

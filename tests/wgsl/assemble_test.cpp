@@ -231,7 +231,7 @@ TEST(Unroll, WritesOutLoopsOfConstants) {
 
 TEST(Unroll, LeavesOtherLoops) {
     for (const char* loop : {
-             "for (var i = 0u; i < 17u; i++) { f(i); }",    // long
+             "for (var i = 0u; i < 33u; i++) { f(i); }",    // long
              "for (var i = 0u; i < count; i++) { f(i); }",  // not constant
              "for (var i = first; i < 4u; i++) { f(i); }",
              "for (var i = 0u; i < 4u; i += 0u) { f(i); }",  // without end

@@ -149,7 +149,7 @@ void add_sorts(Texts& texts, const Caps& caps) {
     Caps roomy = caps;
     roomy.limits.max_workgroup_memory = 32768;
     const std::uint32_t most_bits = caps.subgroup.operations != 0 ? 8 : 4;
-    for (const Scalar key : kScalars) {
+    for (const Scalar key : {Scalar::u8, Scalar::i16, Scalar::f32, Scalar::u64}) {
         for (const SortStrategy strategy :
              {SortStrategy::one_workgroup, SortStrategy::count_then_scatter,
               SortStrategy::look_back}) {
@@ -157,25 +157,23 @@ void add_sorts(Texts& texts, const Caps& caps) {
                 SortDesc desc{.key = key, .max_count = 3840};
                 desc.argsort = value_bytes == 1;
                 desc.value_bytes = desc.argsort ? 0 : value_bytes;
-                // Some of them: descending, and bits that make no whole digits.
+                desc.policy = SortPolicy{.strategy = strategy,
+                                         .workgroup_size = 256,
+                                         .items = 15,
+                                         .digit_bits = most_bits};
+                add_sort(texts, roomy, desc);
+                // Small ones, some descending, and with bits that make no whole digits.
                 if (value_bytes == 12) desc.order = Order::descending;
                 if (value_bytes == 0) desc.begin_bit = 3;
-                desc.policy = SortPolicy{.strategy = strategy,
-                                         .workgroup_size = 64,
-                                         .items = 60 / size_of(key),
-                                         .digit_bits = most_bits - size_of(key) % 8 / 2};
-                desc.max_count = 64 * desc.policy->items;
+                desc.policy->workgroup_size = 64;
+                desc.policy->items = 8;
+                desc.policy->digit_bits = most_bits - 1;
+                desc.max_count = 512;
                 add_sort(texts, caps, desc);
-                desc.policy->workgroup_size = 256;
-                desc.policy->items = 15;
-                desc.policy->digit_bits = most_bits;
-                add_sort(texts, roomy, desc);
             }
         }
-        for (const std::uint64_t count : {1000u, 1u << 20}) {
-            add_sort(texts, caps, {.key = key, .max_count = count});
+        for (const std::uint64_t count : {1000u, 1u << 20})
             add_sort(texts, caps, {.key = key, .value_bytes = 4, .max_count = count});
-        }
     }
 }
 
