@@ -161,7 +161,7 @@ Row row_of(const Choice& choice) {
 std::size_t share_of_rows() {
     // All choices are more rows than anybody waits for: a share of them, prime to the factors.
     if (test_all()) return TestDevice::shared().is_simulated() ? 97 : 397;
-    if (!TestDevice::shared().is_simulated()) return 6;
+    if (!TestDevice::shared().is_simulated()) return 14;
     // Rows differ in the kernels that they run, hardly in the host code.
     if (is_sanitized()) return 6;
     return has_small_subgroups() ? 3 : 1;
@@ -291,6 +291,29 @@ protected:
         });
     }
 
+    // The same with the strategies that cut the input into tiles.
+    template <class F>
+    void for_each_tier_and_tiled_strategy(F&& f) {
+        for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
+            if (strategy != SortStrategy::one_workgroup) f(tier, strategy);
+        });
+    }
+    // Drivers have one of the tiers, each another one, where a test takes long.
+    template <class F>
+    void for_some_tiers(F&& f) {
+        std::vector<Tier> tiers;
+        for (const Tier tier : kTiers) {
+            if (lacking(device().caps(), tier).empty()) tiers.push_back(tier);
+        }
+        if (!device().is_simulated() && !test_all())
+            tiers = {tiers[device_number() % tiers.size()]};
+        for (const Tier tier : tiers) {
+            SCOPED_TRACE(to_text(tier));
+            claim(tier);
+            f(tier);
+        }
+    }
+
     // Whether this device takes the i-th choice of a test in that tier: simulated devices take one
     // of `simulated`, drivers one of `drivers`, each another one. At least one in each tier where
     // there are as many choices.
@@ -325,12 +348,13 @@ protected:
     }
 
     // What tests have where it does not matter: the same in all of them, so that it is compiled
-    // once. Orders take turns.
+    // once, and two digits, each of which drivers compile for itself. Orders take turns.
     static SortDesc standard(Tier tier, SortStrategy strategy) {
         const auto form = static_cast<std::size_t>(tier) + static_cast<std::size_t>(strategy);
         return {
             .value_bytes = 4,
             .order = kOrders[form % 2],
+            .end_bit = 8,
             .max_count = strategy == SortStrategy::one_workgroup ? largest_tile() : 11 * tile() + 1,
             .tier = tier,
             .policy = tiny(strategy)};
@@ -345,6 +369,14 @@ protected:
                 std::max<std::uint64_t>(workgroup(), (max_count + 15) / 16)));
             desc.policy->items = 16;
         }
+        return desc;
+    }
+
+    // All bits of the key, in digits as wide as the tier has them.
+    static SortDesc whole_keys(Tier tier, SortStrategy strategy) {
+        SortDesc desc = standard(tier, strategy);
+        desc.end_bit.reset();
+        if (tier != Tier::barrier) desc.policy->digit_bits = 8;
         return desc;
     }
 
@@ -415,30 +447,36 @@ TEST_F(SortTest, FloatsAreInTheTotalOrder) {
     const std::vector<std::uint16_t> f16{0x4200, 0x7e00, 0x8000, 0x0000, 0xfc00,
                                          0x0001, 0x8001, 0x7c00, 0xc100};
     const U32 ascending{4, 8, 6, 2, 3, 5, 0, 7, 1};
+    const auto in_order = [&](SortOrder order) {
+        return order == SortOrder::ascending ? ascending
+                                             : U32(ascending.rbegin(), ascending.rend());
+    };
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        if (!takes(strategy, tier, 3)) return;
-        SortDesc desc = standard(tier, strategy);
-        desc.key = Scalar::f32;
-        expect_indices(desc, f32,
-                       desc.order == SortOrder::ascending
-                           ? ascending
-                           : U32(ascending.rbegin(), ascending.rend()));
-        desc.order = SortOrder::ascending;
-        desc.key = Scalar::f16;
-        expect_indices(desc, f16, ascending);
-        if (!takes(strategy, tier, 9, 3)) return;
-        desc.key = Scalar::f64;
-        expect_indices(desc, f64, ascending);
-        // NaNs by sign and payload.
-        desc.key = Scalar::f32;
-        desc.value_bytes = 0;
-        SortRunner runner(device(), desc);
-        ASSERT_TRUE(runner);
-        const auto sorted = runner.run(
-            bytes_of(U32{0x7fc00001, 0xff800001, 0x7f800000, 0xffffffff, 0xff800000, 0x7fc00000}));
-        ASSERT_TRUE(sorted);
-        EXPECT_EQ(values_of<std::uint32_t>(sorted->keys),
-                  (U32{0xffffffff, 0xff800001, 0xff800000, 0x7f800000, 0x7fc00000, 0x7fc00001}));
+        SortDesc desc = whole_keys(tier, strategy);
+        const auto turn = static_cast<std::size_t>(strategy);
+        if (takes(turn + 1, tier, 3)) {
+            desc.key = Scalar::f32;
+            expect_indices(desc, f32, in_order(desc.order));
+            // NaNs by sign and payload.
+            desc.value_bytes = 0;
+            desc.order = SortOrder::ascending;
+            SortRunner runner(device(), desc);
+            ASSERT_TRUE(runner);
+            const auto sorted = runner.run(bytes_of(
+                U32{0x7fc00001, 0xff800001, 0x7f800000, 0xffffffff, 0xff800000, 0x7fc00000}));
+            ASSERT_TRUE(sorted);
+            EXPECT_EQ(
+                values_of<std::uint32_t>(sorted->keys),
+                (U32{0xffffffff, 0xff800001, 0xff800000, 0x7f800000, 0x7fc00000, 0x7fc00001}));
+        }
+        if (takes(turn, tier, 3)) {
+            desc.key = Scalar::f16;
+            expect_indices(desc, f16, in_order(desc.order));
+        }
+        if (takes(turn + 2, tier, 9, 2)) {
+            desc.key = Scalar::f64;
+            expect_indices(desc, f64, in_order(desc.order));
+        }
     });
 }
 
@@ -447,7 +485,7 @@ TEST_F(SortTest, ZerosDifferInSign) {
     const std::vector<float> keys{0.0f, -0.0f, 0.0f, -0.0f};
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
         if (!takes(strategy, tier, 3)) return;
-        SortDesc desc = standard(tier, strategy);
+        SortDesc desc = whole_keys(tier, strategy);
         desc.key = Scalar::f32;
         SortRunner runner(device(), desc);
         ASSERT_TRUE(runner);
@@ -470,7 +508,7 @@ TEST_F(SortTest, NegativeFloatsInBothOrders) {
             if (!takes(static_cast<std::size_t>(strategy) * 2 + static_cast<std::size_t>(order),
                        tier, 6))
                 continue;
-            SortDesc desc = standard(tier, strategy);
+            SortDesc desc = whole_keys(tier, strategy);
             desc.key = Scalar::f32;
             desc.value_bytes = 0;
             desc.order = order;
@@ -498,7 +536,7 @@ TEST_F(SortTest, ExtremeKeysAreNoPadding) {
         std::size_t turn = static_cast<std::size_t>(strategy) * 4;
         for (const Scalar key : {Scalar::u32, Scalar::f32}) {
             for (const SortOrder order : kOrders) {
-                if (!takes(turn++, tier, 4)) continue;
+                if (!takes(turn++, tier, 6)) continue;
                 SortDesc desc = standard(tier, strategy);
                 desc.key = key;
                 desc.order = order;
@@ -526,13 +564,14 @@ TEST_F(SortTest, EqualKeysKeepTheirOrder) {
     U32 keys(count);
     for (std::uint32_t i = 0; i < count; ++i) keys[i] = 7 * i % 4;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        if (!takes(strategy, tier, 3)) return;
+        const bool alone = strategy == SortStrategy::one_workgroup;
+        if (!takes(alone ? 0 : static_cast<std::size_t>(strategy), tier, 2)) return;
         SortDesc desc = standard(tier, strategy, count);
         desc.order = SortOrder::ascending;
         desc.end_bit = 4;
         const auto plan = plan_sort(device().caps(), desc);
         // A single workgroup's memory holds no such tile on all devices.
-        if (strategy == SortStrategy::one_workgroup && !plan) {
+        if (alone && !plan) {
             EXPECT_EQ(plan.error().code, ErrorCode::limit_exceeded) << plan.error().message;
             return;
         }
@@ -608,13 +647,14 @@ TEST_F(SortTest, NoBitsLeaveEverythingWhereItStands) {
 TEST_F(SortTest, EveryRangeOfBits) {
     const std::size_t count = 2 * tile() + 7;
     // Of 2904 ranges. Each has passes of its own, which drivers compile.
-    const std::size_t step = test_all() ? 31 : device().is_simulated() ? 401 : 2003;
+    const std::size_t step = test_all() ? 31 : device().is_simulated() ? 401 : 1409;
+    const std::uint32_t widest = device().is_simulated() || test_all() ? 64 : 9;
     std::size_t turn = 0;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
         for (const Scalar key : {Scalar::i32, Scalar::u8, Scalar::f64, Scalar::f16}) {
             const std::uint32_t width = size_of(key) * 8;
             for (std::uint32_t begin = 0; begin <= width; ++begin) {
-                for (std::uint32_t end = begin; end <= width; ++end) {
+                for (std::uint32_t end = begin; end <= std::min(width, begin + widest); ++end) {
                     if ((turn++ + device_number()) % step != 0) continue;
                     SCOPED_TRACE(fmt::format("{}: bits {} to {}", to_text(key), begin, end));
                     SortDesc desc = standard(tier, strategy, count);
@@ -698,15 +738,13 @@ TEST_F(SortTest, EverySizeOfNarrowKeys) {
 
 // A3, A4: more tiles than a dispatch has workgroups, with the limit lowered to 7, and 1.
 TEST_F(SortTest, MoreTilesThanADispatchTakes) {
-    for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        if (strategy == SortStrategy::one_workgroup) return;
+    for_each_tier_and_tiled_strategy([&](Tier tier, SortStrategy strategy) {
         for (const std::uint32_t groups : {7u, 1u}) {
-            if (!takes(static_cast<std::size_t>(strategy) + groups / 7 * 4, tier, 4)) continue;
+            if (!takes(static_cast<std::size_t>(strategy) * 2 + groups / 7, tier, 4)) continue;
             Caps caps = device().caps();
             caps.limits.max_groups_x = groups;
             SortDesc desc = standard(tier, strategy, 3 * 7 * tile() + 1);
             desc.policy->max_groups = 1024;
-            desc.end_bit = 12;
             SortRunner runner(device(), desc, caps);
             ASSERT_TRUE(runner);
             EXPECT_LE(runner.plan().share.max_groups, groups);
@@ -780,7 +818,7 @@ TEST_F(SortTest, FakeLimits) {
 TEST_F(SortTest, ManySubgroupsAndOne) {
     const std::uint32_t most = device().caps().limits.max_workgroup_invocations;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy) * 4;
+        std::size_t turn = static_cast<std::size_t>(strategy) * 5;
         for (const std::uint32_t workgroup_size : {lanes(), lanes() * 2, 256u, most}) {
             if (!takes(turn++, tier, 4, 2)) continue;
             if (!has_workgroups(device().caps(), tier, workgroup_size)) continue;
@@ -789,9 +827,14 @@ TEST_F(SortTest, ManySubgroupsAndOne) {
             desc.policy->workgroup_size = workgroup_size;
             desc.policy->items = 1;
             desc.policy->max_groups = 2;
-            desc.end_bit = 8;
             desc.max_count =
                 strategy == SortStrategy::one_workgroup ? workgroup_size : workgroup_size * 3 + 7;
+            const auto plan = plan_sort(device().caps(), desc);
+            if (!plan && workgroup_size == most) {
+                // For so many counters not every device has the workgroup memory.
+                EXPECT_EQ(plan.error().code, ErrorCode::limit_exceeded) << plan.error().message;
+                continue;
+            }
             SortRunner runner(device(), desc);
             ASSERT_TRUE(runner);
             runner.expect_right_with_values(make_sort_keys(desc, desc.max_count, 1).bytes(), 1);
@@ -814,7 +857,6 @@ TEST_F(SortTest, WorkgroupsSmallerThanASubgroup) {
                 SortDesc desc = standard(tier, strategy, 100);
                 desc.policy->workgroup_size = workgroup_size;
                 desc.policy->items = strategy == SortStrategy::one_workgroup ? 25 : 3;
-                desc.end_bit = 16;
                 if (strategy == SortStrategy::one_workgroup) desc.max_count = 25 * workgroup_size;
                 SortRunner runner(device(), desc);
                 ASSERT_TRUE(runner);
@@ -828,15 +870,16 @@ TEST_F(SortTest, WorkgroupsSmallerThanASubgroup) {
 // The most items and the most digits that a policy can have, and the least.
 TEST_F(SortTest, PoliciesAtTheirEnds) {
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy);
+        std::size_t turn = static_cast<std::size_t>(strategy) * 4;
         for (const std::uint32_t digit_bits : {1u, 8u}) {
             for (const std::uint32_t items : {1u, 32u}) {
-                if (!takes(turn++, tier, 4)) continue;
+                // Drivers take seconds to compile 32 items.
+                if (!takes(turn++, tier, 7, 2)) continue;
                 SortDesc desc = standard(tier, strategy);
                 desc.policy->digit_bits =
                     tier == Tier::barrier ? std::min(digit_bits, 4u) : digit_bits;
                 desc.policy->items = items;
-                desc.key = Scalar::u16;
+                desc.end_bit = digit_bits;
                 const std::uint32_t tile_items = workgroup() * items;
                 desc.max_count =
                     strategy == SortStrategy::one_workgroup ? tile_items : tile_items + 11;
@@ -965,9 +1008,9 @@ struct SwappingUse {
 // into the first one's input. What is only read stays as it is.
 TEST_F(SortTest, AResultIsSortedAgainIntoTheFirstInput) {
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy);
+        std::size_t turn = static_cast<std::size_t>(strategy) * 4;
         for (const std::uint32_t bits : {4u, 8u, 12u, 16u}) {
-            if (!takes(turn++, tier, 4)) continue;
+            if (!takes(turn++, tier, 6)) continue;
             SCOPED_TRACE(fmt::format("{} bits", bits));
             SortDesc desc = standard(tier, strategy);
             desc.begin_bit = 3;
@@ -1131,7 +1174,7 @@ TEST_F(SortTest, OffsetsThatAreNotAligned) {
                             << use.error().message;
                         continue;
                     }
-                    if (!takes(turn++, tier, 2, 2)) continue;
+                    if (!takes(turn++, tier, 4, 2)) continue;
                     ASSERT_TRUE((*use)->run());
                     count_dispatch(tier);
                     const Sorted sorted{memory[Role::output].read(count * 4),
@@ -1150,7 +1193,7 @@ TEST_F(SortTest, OffsetsThatAreNotAligned) {
 TEST_F(SortTest, PingPong) {
     std::set<Role> results;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy);
+        std::size_t turn = static_cast<std::size_t>(strategy) * 12;
         for (const std::uint32_t bits : {4u, 8u, 12u}) {
             for (const auto& [key, value_bytes] :
                  {std::pair{Scalar::i32, 0u}, std::pair{Scalar::u64, 4u},
@@ -1159,11 +1202,12 @@ TEST_F(SortTest, PingPong) {
                 desc.key = key;
                 desc.value_bytes = value_bytes;
                 desc.begin_bit = size_of(key) * 8 - bits;
+                desc.end_bit = size_of(key) * 8;
                 desc.ping_pong = true;
                 const auto plan = plan_sort(device().caps(), desc);
                 ASSERT_TRUE(plan) << plan.error().message;
                 results.insert(plan->result);
-                if (!takes(turn++, tier, 12, 3)) continue;
+                if (!takes(turn++, tier, 18, 3)) continue;
                 SCOPED_TRACE(fmt::format("{} bits of {} with {} bytes, into {}", bits, to_text(key),
                                          value_bytes, to_text(plan->result)));
                 SortRunner runner(device(), desc);
@@ -1194,7 +1238,6 @@ TEST_F(SortTest, ATileThatNeverPublishes) {
             if (!takes(position++, tier, 2)) continue;
             SortDesc desc = standard(tier, SortStrategy::look_back, count);
             desc.order = kOrders[form % 2];
-            desc.end_bit = 12;
             desc.policy->max_groups = form % 2 == 0 ? tiles : 3;
             desc.policy->patience = 4;
             SCOPED_TRACE(fmt::format("tile {}, {}", silent, to_text(desc.order)));
@@ -1223,12 +1266,13 @@ TEST_F(SortTest, TilesAreCountedAgainForEveryKey) {
         std::size_t turn = 0;
         for (const Scalar key : kKeys) {
             for (const std::uint32_t values : {0u, 8u, kArgsort}) {
-                if (!takes(turn++, tier, 16, 4)) continue;
+                if (!takes(turn++, tier, 24, 4)) continue;
                 SortDesc desc = standard(tier, SortStrategy::look_back, 4 * tile() + 1);
                 desc.key = key;
                 desc.value_bytes = values == kArgsort ? 0 : values;
                 desc.argsort = values == kArgsort;
-                desc.begin_bit = size_of(key) * 8 - std::min(size_of(key) * 8, 11u);
+                desc.begin_bit = size_of(key) * 8 - 7;
+                desc.end_bit = size_of(key) * 8;
                 desc.policy->silent_tile = static_cast<std::uint32_t>(turn % 4);
                 desc.policy->patience = std::array{1u, 16u, 100u}[turn % 3];
                 SCOPED_TRACE(fmt::format("{} with {}", to_text(key), values));
@@ -1258,10 +1302,8 @@ TEST_F(SortTest, WhatIsPublishedIsSeen) {
 // D4, D8: a thousand uses of one binding, recorded once, each with another answer.
 TEST_F(SortTest, AThousandRepeats) {
     const bool few = device().is_simulated() || is_sanitized();
-    for_each_tier([&](Tier tier) {
-        if (!takes(SortStrategy::look_back, tier, 2)) return;
+    for_some_tiers([&](Tier tier) {
         SortDesc desc = standard(tier, SortStrategy::look_back, few ? 10 * tile() + 3 : 8195);
-        desc.end_bit = 12;
         desc.policy->max_groups = 1024;
         desc.policy->patience = 64;
         const auto count = static_cast<std::size_t>(desc.max_count);
@@ -1355,7 +1397,7 @@ TEST_F(SortTest, DefaultPolicies) {
             for (const auto& [key, value_bytes] :
                  {std::pair{Scalar::u32, 4u}, std::pair{Scalar::f64, 0u},
                   std::pair{Scalar::i16, 16u}, std::pair{Scalar::u32, 0u}}) {
-                if (!takes(turn++, tier, 4, 2)) continue;
+                if (!takes(turn++, tier, 8, 2)) continue;
                 SCOPED_TRACE(fmt::format("{} {} with {}", count, to_text(key), value_bytes));
                 const SortDesc desc{
                     .key = key, .value_bytes = value_bytes, .max_count = count, .tier = tier};
@@ -1374,14 +1416,13 @@ TEST_F(SortTest, DefaultPolicies) {
 // E10: every kind of values, with counts of both kinds, under validation.
 TEST_F(SortTest, EveryKindOfValues) {
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        std::size_t turn = static_cast<std::size_t>(strategy);
+        std::size_t turn = static_cast<std::size_t>(strategy) * 6;
         for (const std::uint32_t values : kValues) {
             if (!takes(turn++, tier, 9)) continue;
             SCOPED_TRACE(values);
             SortDesc desc = standard(tier, strategy);
             desc.value_bytes = values == kArgsort ? 0 : values;
             desc.argsort = values == kArgsort;
-            desc.end_bit = 8;
             SortRunner runner(device(), desc);
             ASSERT_TRUE(runner);
             const auto count = static_cast<std::size_t>(desc.max_count);
@@ -1433,10 +1474,13 @@ TEST_F(SortTest, AnyRequest) {
         const std::uint64_t most =
             row.strategy == SortStrategy::one_workgroup ? row.tile() : row.tile() * 4 + below(50);
         SortDesc desc = row.desc(std::min<std::uint64_t>(most, 1000));
-        if (below(2) == 0) {
+        // Drivers compile each digit for itself.
+        const bool few = !device().is_simulated();
+        if (few || below(2) == 0) {
             const std::uint32_t width = size_of(desc.key) * 8;
             desc.begin_bit = below(width + 1);
-            desc.end_bit = desc.begin_bit + below(width - desc.begin_bit + 1);
+            const std::uint32_t most = few ? 3 * row.policy.digit_bits : width;
+            desc.end_bit = desc.begin_bit + below(std::min(width - desc.begin_bit, most) + 1);
         }
         SCOPED_TRACE(fmt::format("{}, bits {} to {}, {} items", row.name(), desc.begin_bit,
                                  desc.end_bit.value_or(0), desc.max_count));
