@@ -354,11 +354,11 @@ Status run_check(const CheckOptions& options) {
         if (options.compare) {
             Machine other = machine;
             other.lane_order = LaneOrder::reversed;
-            other.subgroup_ids = Order::reversed;
+            other.subgroup_ids = simulator::Order::reversed;
             other.workgroups = other.subgroups = Schedule::reversed;
             machines.push_back(other);
             other.lane_order = LaneOrder::random;
-            other.subgroup_ids = Order::random;
+            other.subgroup_ids = simulator::Order::random;
             other.workgroups = other.subgroups = Schedule::random;
             machines.push_back(other);
         }

@@ -338,9 +338,14 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
                    caps.limits.max_workgroup_memory;
     };
     const std::uint32_t least = tier == Tier::pinned ? caps.subgroup.min_size : 4;
+    const std::uint32_t items = policy.items;
     while (!fits()) {
-        if (policy.workgroup_size > std::max(32u, least)) {
+        // A little too large: fewer items. Much: a smaller workgroup.
+        if (policy.items > items - items / 4) {
+            --policy.items;
+        } else if (policy.workgroup_size > std::max(32u, least)) {
             policy.workgroup_size /= 2;
+            policy.items = items;
         } else if (policy.items > 2) {
             policy.items /= 2;
         } else if (policy.digit_bits > 1) {

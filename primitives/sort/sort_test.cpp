@@ -419,9 +419,10 @@ TEST_F(SortTest, FloatsAreInTheTotalOrder) {
         if (!takes(strategy, tier, 3)) return;
         SortDesc desc = standard(tier, strategy);
         desc.key = Scalar::f32;
-        expect_indices(
-            desc, f32,
-            desc.order == SortOrder::ascending ? ascending : U32(ascending.rbegin(), ascending.rend()));
+        expect_indices(desc, f32,
+                       desc.order == SortOrder::ascending
+                           ? ascending
+                           : U32(ascending.rbegin(), ascending.rend()));
         desc.order = SortOrder::ascending;
         desc.key = Scalar::f16;
         expect_indices(desc, f16, ascending);
@@ -485,7 +486,7 @@ TEST_F(SortTest, NegativeFloatsInBothOrders) {
             ASSERT_TRUE(denormals);
             EXPECT_EQ(values_of<std::uint32_t>(denormals->keys),
                       (order == SortOrder::ascending ? U32{0x80000002, 0x80000001, 1, 2}
-                                                 : U32{2, 1, 0x80000001, 0x80000002}));
+                                                     : U32{2, 1, 0x80000001, 0x80000002}));
         }
     });
 }
@@ -1028,6 +1029,11 @@ TEST_F(SortTest, OverlapsAreRefused) {
         for (const auto one : ranges) {
             for (const auto other : ranges) {
                 if (one == other || (apart.*one).bytes == 0 || (apart.*other).bytes == 0) continue;
+                // What is only read may be the same.
+                const auto is_read = [](auto range) {
+                    return range == &TestBuffers::input || range == &TestBuffers::values;
+                };
+                if (!ping_pong && is_read(one) && is_read(other)) continue;
                 for (const std::size_t shift : {0u, 256u}) {
                     if (shift >= (apart.*one).bytes) continue;
                     TestBuffers buffers = apart;
