@@ -44,7 +44,7 @@ struct Request {
     Determinism determinism = Determinism::run_to_run;
     ScanKind kind = ScanKind::exclusive;
     std::uint32_t value_bytes = 0;  // of a sort
-    bool strategies = false;  // also each strategy of a primitive, with all else as planned
+    bool strategies = false;        // also each strategy of a primitive, with all else as planned
 };
 
 // A primitive at one size and tier, ready to run.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include "cli/files.hpp"
 #include "cli/operation.hpp"
@@ -104,8 +105,9 @@ std::uint32_t newest_spirv(const Caps& caps) {
 // The pass that --emit is for.
 Result<Pass> chosen_pass(const Plan& plan, const PlanOptions& options) {
     std::vector<std::string> names;
-    for (const Pass& pass : plan.passes) {
-        if (pass.name == options.pass) return pass;
+    for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+        const Pass& pass = plan.passes[i];
+        if (pass.name == options.pass || std::to_string(i) == options.pass) return pass;
         if (std::ranges::find(names, pass.name) == names.end()) names.push_back(pass.name);
     }
     if (options.pass.empty() && plan.passes.size() == 1) return plan.passes[0];
@@ -201,7 +203,8 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
         ->add_option("--emit", options->emit,
                      "write a pass's kernel: spirv, or wgsl (printed without -o)")
         ->check(one_of({"spirv", "wgsl"}));
-    primitive->add_option("--pass", options->pass, "the pass whose kernel to write");
+    primitive->add_option("--pass", options->pass,
+                          "the pass whose kernel to write: its name, or its number from 0");
     primitive->add_option("-o,--output", options->output, "file for --emit");
     add_api_option(*primitive, *options);
     add_device_option(*primitive, *options);

@@ -164,12 +164,14 @@ public:
                                             SortOrder order = SortOrder::ascending);
     Result<std::vector<std::int32_t>> sort(std::span<const std::int32_t> keys,
                                            SortOrder order = SortOrder::ascending);
-    Result<std::vector<float>> sort(std::span<const float> keys, SortOrder order = SortOrder::ascending);
+    Result<std::vector<float>> sort(std::span<const float> keys,
+                                    SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint64_t>> sort(std::span<const std::uint64_t> keys,
                                             SortOrder order = SortOrder::ascending);
     Result<std::vector<std::int64_t>> sort(std::span<const std::int64_t> keys,
                                            SortOrder order = SortOrder::ascending);
-    Result<std::vector<double>> sort(std::span<const double> keys, SortOrder order = SortOrder::ascending);
+    Result<std::vector<double>> sort(std::span<const double> keys,
+                                     SortOrder order = SortOrder::ascending);
 
     // Where each key in order stood: keys[argsort(keys)[0]] is the first of them.
     Result<std::vector<std::uint32_t>> argsort(std::span<const std::uint32_t> keys,

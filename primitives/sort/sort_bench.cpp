@@ -17,12 +17,13 @@ Word word_at(std::span<const std::byte> bytes, std::uint64_t i) {
     return word;
 }
 
-// Without the reference's own sort, which takes longer than all else: the keys are in order, their bits
-// have the sums that the input's have, and each value names the item whose key stands there, equal keys
-// in the order of their items.
+// Without the reference's own sort, which takes longer than all else: the keys are in order, their
+// bits have the sums that the input's have, and each value names the item whose key stands there,
+// equal keys in the order of their items.
 template <class Word>
-bool check_sorted(const SortDesc& desc, std::span<const std::byte> data, std::span<const std::byte> keys,
-               std::span<const std::byte> values, std::string& why) {
+bool check_sorted(const SortDesc& desc, std::span<const std::byte> data,
+                  std::span<const std::byte> keys, std::span<const std::byte> values,
+                  std::string& why) {
     const std::uint64_t count = data.size() / sizeof(Word);
     const std::uint64_t value_words = desc.value_bytes / 4;
     const auto image = [&](Word key) { return sort_image(desc.key, key); };
@@ -50,8 +51,9 @@ bool check_sorted(const SortDesc& desc, std::span<const std::byte> data, std::sp
     return sum == 0 && squares == 0;
 }
 
-bool is_sorted(const SortDesc& desc, std::span<const std::byte> data, std::span<const std::byte> keys,
-               std::span<const std::byte> values, std::string& why) {
+bool is_sorted(const SortDesc& desc, std::span<const std::byte> data,
+               std::span<const std::byte> keys, std::span<const std::byte> values,
+               std::string& why) {
     switch (size_of(desc.key)) {
         case 1: return check_sorted<std::uint8_t>(desc, data, keys, values, why);
         case 2: return check_sorted<std::uint16_t>(desc, data, keys, values, why);
@@ -72,9 +74,10 @@ public:
         const std::uint32_t key_bytes = size_of(desc_.key);
         section.kind = to_text(desc_.order);
         section.op = desc_.value_bytes == 0 ? "keys" : "pairs";
-        section.accumulator = desc_.value_bytes == 0
-                                  ? section.element
-                                  : fmt::format("{} and {} bytes", section.element, desc_.value_bytes);
+        section.accumulator =
+            desc_.value_bytes == 0
+                ? section.element
+                : fmt::format("{} and {} bytes", section.element, desc_.value_bytes);
         section.item_bytes = key_bytes + key_bytes * 2 * (key_bytes + desc_.value_bytes);
         section.limit = Limit::copy;
     }

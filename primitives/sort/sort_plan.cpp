@@ -3,8 +3,8 @@
 //   one_workgroup        sort_workgroup
 //   count_then_scatter   for each digit sort_counts, sort_offsets, sort_scatter
 //   look_back            sort_histograms, sort_bases; for each digit sort_lookback
-// and before them, where the count is in a buffer, count_to_groups; behind the latter two, for narrow
-// keys, sort_pack.
+// and before them, where the count is in a buffer, count_to_groups; behind the latter two, for
+// narrow keys, sort_pack.
 
 #include <fmt/format.h>
 
@@ -143,8 +143,8 @@ std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& pol
     return words + detail::numbering_bytes(caps, tier) / 4;
 }
 
-// The most counters that fit beside a tile, from one set for the smallest subgroup that may come down
-// to one set for all.
+// The most counters that fit beside a tile, from one set for the smallest subgroup that may come
+// down to one set for all.
 std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const SortPolicy& policy,
                               std::uint32_t subgroup_size) {
     const std::uint32_t most = caps.limits.max_workgroup_memory / 4;
@@ -172,7 +172,7 @@ struct Shape {
     Ranks ranks;
     std::vector<Digit> digits;
     Share share;
-    Launch launch;  // of max_count
+    Launch launch;                   // of max_count
     std::uint64_t table_offset = 0;  // in scratch, bytes; as the next
     std::uint64_t table_end = 0;
     std::uint64_t keys_bytes[2] = {0, 0};  // of the two places for keys in scratch
@@ -278,8 +278,8 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
         // Of any count up to this one.
         table_words = std::uint64_t{row_words} * detail::partials_bound(share, count);
     }
-    shape.table_end = detail::round_up(shape.table_offset + 4 * table_words,
-                                       detail::kScratchAlignment);
+    shape.table_end =
+        detail::round_up(shape.table_offset + 4 * table_words, detail::kScratchAlignment);
 
     // A place that is bound but not written has no more than a range must have.
     const std::uint64_t keys = padded(count * 4 * key_words(desc));
@@ -329,8 +329,7 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
         if (!ranks) return false;
         // Turns are for subgroups that nobody expected.
         const std::uint32_t usual = size != 0 ? size : std::max(4u, caps.subgroup.size);
-        return tier == Tier::barrier ||
-               ranks->slots >= std::max(1u, policy.workgroup_size / usual);
+        return tier == Tier::barrier || ranks->slots >= std::max(1u, policy.workgroup_size / usual);
     };
     const auto histograms_fit = [&] {
         return policy.strategy != SortStrategy::look_back ||
@@ -338,9 +337,14 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
                    caps.limits.max_workgroup_memory;
     };
     const std::uint32_t least = tier == Tier::pinned ? caps.subgroup.min_size : 4;
+    const std::uint32_t items = policy.items;
     while (!fits()) {
-        if (policy.workgroup_size > std::max(32u, least)) {
+        // A little too large: fewer items. Much: a smaller workgroup.
+        if (policy.items > items - items / 4) {
+            --policy.items;
+        } else if (policy.workgroup_size > std::max(32u, least)) {
             policy.workgroup_size /= 2;
+            policy.items = items;
         } else if (policy.items > 2) {
             policy.items /= 2;
         } else if (policy.digit_bits > 1) {
@@ -390,17 +394,15 @@ std::uint64_t monotone_scratch_bytes(const Caps& caps, const SortDesc& desc, Tie
         counts.push_back(row.max_count);
     for (const std::uint64_t count : counts) {
         if (count >= desc.max_count) continue;
-        const auto shape =
-            shape_of(caps, desc, tier, policy_for(caps, desc, tier, count), count);
+        const auto shape = shape_of(caps, desc, tier, policy_for(caps, desc, tier, count), count);
         if (shape) bytes = std::max(bytes, shape->scratch_bytes);
     }
     return bytes;
 }
 
 std::string summary_of(const SortDesc& desc) {
-    std::string text = desc.argsort
-                           ? fmt::format("indices by {} keys", to_text(desc.key))
-                           : fmt::format("{} keys", to_text(desc.key));
+    std::string text = desc.argsort ? fmt::format("indices by {} keys", to_text(desc.key))
+                                    : fmt::format("{} keys", to_text(desc.key));
     if (desc.value_bytes != 0) text += fmt::format(" with values of {} bytes", desc.value_bytes);
     text += fmt::format(", {}", to_text(desc.order));
     if (desc.begin_bit != 0 || end_bit(desc) != key_bits(desc))
@@ -417,8 +419,8 @@ public:
         : caps_(caps), desc_(desc), tier_(tier), addressing_(addressing), shape_(shape) {}
 
     std::vector<Pass> make() {
-        passes_.push_back(detail::count_to_groups_pass(caps_, shape_.share, desc_.max_count,
-                                                       addressing_));
+        passes_.push_back(
+            detail::count_to_groups_pass(caps_, shape_.share, desc_.max_count, addressing_));
         const SortStrategy strategy = shape_.policy.strategy;
         if (strategy == SortStrategy::one_workgroup) {
             add_workgroup();
@@ -450,8 +452,8 @@ private:
     // One that ranks keys, in the tier's form.
     Pass make_rank_pass(const char* name) const {
         const Form form = tier_ == Tier::barrier ? Form::barrier : Form::subgroup;
-        Pass pass = make_pass(name, form,
-                              fmt::format("{}.{}", key_text(), has_values(desc_) ? "v" : "v0"));
+        Pass pass =
+            make_pass(name, form, fmt::format("{}.{}", key_text(), has_values(desc_) ? "v" : "v0"));
         pass.required_subgroup_size = shape_.subgroup_size;
         pass.full_subgroups = detail::sizing_tier(caps_, tier_) == Tier::pinned;
         pass.workgroup_memory = shape_.workgroup_memory;
@@ -513,8 +515,8 @@ private:
         add(pass, 24, "digits", static_cast<std::uint32_t>(shape_.digits.size()));
         add(pass, 25, "end_bit", end_bit(desc_));
         pass.barriers = static_cast<std::uint32_t>(
-            shape_.digits.size() * (rank_barriers() + 3 + 2 * (key_words(desc_) - 1) +
-                                    (has_values(desc_) ? 2 : 0)));
+            shape_.digits.size() *
+            (rank_barriers() + 3 + 2 * (key_words(desc_) - 1) + (has_values(desc_) ? 2 : 0)));
         pass.bindings = {Role::input, desc_.argsort ? keys_place(0) : PassBuffer(Role::output),
                          table()};
         if (has_values(desc_)) {
@@ -706,8 +708,7 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
         by_address ? kInputAlignment
                    : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
     const auto provided = [&](std::uint64_t bytes) {
-        return detail::provided_bytes(caps,
-                                      std::max<std::uint64_t>(4, detail::round_up(bytes, 4)));
+        return detail::provided_bytes(caps, std::max<std::uint64_t>(4, detail::round_up(bytes, 4)));
     };
     const std::uint64_t key_bytes = provided(desc.max_count * size_of(desc.key));
     const std::uint64_t value_bytes = provided(desc.max_count * plan.value_bytes);
@@ -725,7 +726,8 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
         plan.arguments.push_back({Role::values_out, value_bytes, alignment, usage, out});
     plan.arguments.push_back({Role::scratch, scratch_bytes, alignment,
                               detail::scratch_usages(caps, *addressing), Access::read_write});
-    const bool even = policy.strategy != SortStrategy::one_workgroup && shape->digits.size() % 2 == 0;
+    const bool even =
+        policy.strategy != SortStrategy::one_workgroup && shape->digits.size() % 2 == 0;
     plan.result = turns && even ? Role::input : Role::output;
     plan.passes = Passes(caps, desc, tier, *addressing, *shape).make();
     return plan;
@@ -739,10 +741,9 @@ std::optional<SortStrategy> sort_strategy_from_text(std::string_view text) {
 }
 
 std::string to_text(const SortPolicy& policy) {
-    std::string text =
-        fmt::format("{}, workgroup_size {}, items {}, digit_bits {}, max_groups {}",
-                    to_text(policy.strategy), policy.workgroup_size, policy.items,
-                    policy.digit_bits, policy.max_groups);
+    std::string text = fmt::format("{}, workgroup_size {}, items {}, digit_bits {}, max_groups {}",
+                                   to_text(policy.strategy), policy.workgroup_size, policy.items,
+                                   policy.digit_bits, policy.max_groups);
     if (policy.strategy == SortStrategy::look_back)
         text += fmt::format(", patience {}", policy.patience);
     if (policy.silent_tile != ~0u) text += fmt::format(", silent_tile {}", policy.silent_tile);

@@ -35,7 +35,8 @@ Result<std::vector<T>> sort_typed(Gpu& gpu, std::span<const T> keys, SortOrder o
 }
 
 template <class T>
-Result<std::vector<std::uint32_t>> argsort_typed(Gpu& gpu, std::span<const T> keys, SortOrder order) {
+Result<std::vector<std::uint32_t>> argsort_typed(Gpu& gpu, std::span<const T> keys,
+                                                 SortOrder order) {
     return without_throwing("sorting", [&]() -> Result<std::vector<std::uint32_t>> {
         auto sorted = gpu.sort(std::as_bytes(keys), {},
                                {.key = detail::scalar_of<T>(), .argsort = true, .order = order});
@@ -101,19 +102,23 @@ Result<std::vector<double>> Gpu::sort(std::span<const double> keys, SortOrder or
     return sort_typed(*this, keys, order);
 }
 
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint32_t> keys, SortOrder order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint32_t> keys,
+                                                SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int32_t> keys, SortOrder order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int32_t> keys,
+                                                SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
 Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const float> keys, SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint64_t> keys, SortOrder order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::uint64_t> keys,
+                                                SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
-Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int64_t> keys, SortOrder order) {
+Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const std::int64_t> keys,
+                                                SortOrder order) {
     return argsort_typed(*this, keys, order);
 }
 Result<std::vector<std::uint32_t>> Gpu::argsort(std::span<const double> keys, SortOrder order) {

@@ -341,8 +341,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::values_out).reset(state_->buffers.values_out.memory, false);
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
-    // Narrow items share words: what stands behind the last of them in its word is the caller's, and
-    // kernels write it back.
+    // Narrow items share words: what stands behind the last of them in its word is the caller's,
+    // and kernels write it back.
     const std::uint64_t result_bytes = state_->bytes_to_write(plan, plan.result);
     std::vector<std::uint8_t>& written = object(plan.result).known;
     if (result_bytes % 4 != 0 && result_bytes < written.size()) {

@@ -125,6 +125,9 @@ check "with the plan's constants" holds "$out" "const kWorkgroupSize = 128u;"
 run plan reduce --caps "$devices/webgpu-minimum.json" --emit wgsl --pass reduce_tiles -o "$work/k.wgsl"
 expect_good
 check "writes it" grep -q "fn main(" "$work/k.wgsl"
+run plan sort --caps "$devices/webgpu-minimum.json" --emit wgsl --pass 6
+expect_good
+check "of the pass with that number" holds "$out" "const kShift = 4u;"
 run plan reduce --caps "$devices/nvidia.json" --emit wgsl --pass reduce_tiles
 expect_refused WGSL "tier portable"
 run plan reduce --caps "$devices/nvidia.json" --emit spirv --pass reduce_tiles -o "$work/k.spv"

@@ -116,7 +116,8 @@ TEST(SortReference, ZerosDifferInSign) {
         sort_reference({.key = Scalar::f32, .value_bytes = 4}, bytes_of(keys), bytes_of(values));
     EXPECT_EQ(values_of<std::uint32_t>(result.values), (U32{1, 3, 0, 2}));
     EXPECT_EQ(values_of<std::uint32_t>(result.keys), (U32{0x80000000, 0x80000000, 0, 0}));
-    EXPECT_EQ(indices({.key = Scalar::f32, .order = SortOrder::descending}, keys), (U32{0, 2, 1, 3}));
+    EXPECT_EQ(indices({.key = Scalar::f32, .order = SortOrder::descending}, keys),
+              (U32{0, 2, 1, 3}));
 }
 
 // B5.

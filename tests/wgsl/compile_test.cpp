@@ -163,7 +163,7 @@ void add_sorts(Texts& texts, const Caps& caps) {
                                          .digit_bits = most_bits};
                 add_sort(texts, roomy, desc);
                 // Small ones, some descending, and with bits that make no whole digits.
-                if (value_bytes == 12) desc.order = Order::descending;
+                if (value_bytes == 12) desc.order = SortOrder::descending;
                 if (value_bytes == 0) desc.begin_bit = 3;
                 desc.policy->workgroup_size = 64;
                 desc.policy->items = 8;

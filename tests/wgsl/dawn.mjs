@@ -1,4 +1,4 @@
-// Runs the kernels in WGSL on Dawn in Node, as kernels/kernels.md tells a host to: reduce and scan, counts
+// Runs the kernels in WGSL on Dawn in Node, as kernels/kernels.md tells a host to: every primitive, counts
 // from the host and in a buffer, in every tier; the pinned one where the device takes sizes, which no
 // library with a C interface does yet. Compilation messages of any kind are failures.
 //
@@ -90,8 +90,8 @@ class Host {
         return buffer;
     }
 
-    async pipeline(pass, options) {
-        const text = this.run(...options, "--emit", "wgsl", "--pass", pass.name);
+    async pipeline(pass, number, options) {
+        const text = this.run(...options, "--emit", "wgsl", "--pass", String(number));
         if (this.pipelines.has(text)) return this.pipelines.get(text);
         const module = this.device.createShaderModule({ code: text, label: pass.name });
         const { messages } = await module.getCompilationInfo();
@@ -114,14 +114,16 @@ class Host {
         return made;
     }
 
-    // The bytes of the output. `options` are the tool's.
-    async execute(options, input, count, countInBuffer) {
+    // The bytes of the output, or of what `result` names. `options` are the tool's.
+    async execute(options, input, count, countInBuffer, result = "output", values = undefined) {
         const plan = JSON.parse(this.run(...options, "--json"));
         const bytes = Object.fromEntries(plan.arguments.map((argument) => [argument.role, argument.bytes]));
         const storage = GPUBufferUsage.STORAGE;
         const buffers = {
             input: this.buffer(bytes.input, storage, input),
-            output: this.buffer(bytes.output, storage),
+            output: this.buffer(bytes.output ?? 0, storage),
+            values: this.buffer(bytes.values ?? 0, storage, values),
+            values_out: this.buffer(bytes.values_out ?? 0, storage),
             scratch: this.buffer(bytes.scratch, storage),
             state: this.buffer(plan.state_bytes, storage),
             count: this.buffer(4, storage, new Uint32Array([count])),
@@ -131,11 +133,15 @@ class Host {
         this.device.pushErrorScope("validation");
         const encoder = this.device.createCommandEncoder();
         const parameters = [];
-        for (const pass of plan.passes) {
+        for (const [number, pass] of plan.passes.entries()) {
             if (pass.when === "count_in_buffer" && !countInBuffer) continue;
-            const { pipeline, layouts, numbers } = await this.pipeline(pass, options);
-            const entries = numbers.map((number) => ({
-                binding: number, resource: { buffer: buffers[pass.bindings[number]] } }));
+            const { pipeline, layouts, numbers } = await this.pipeline(pass, number, options);
+            const entries = numbers.map((binding) => {
+                // "input", or "scratch[256, +1024]"
+                const [, role, offset, size] = /^(\w+)(?:\[(\d+), \+(\d+)\])?$/.exec(pass.bindings[binding]);
+                const range = size ? { offset: Number(offset), size: Number(size) } : {};
+                return { binding, resource: { buffer: buffers[role], ...range } };
+            });
             const group = this.device.createBindGroup({ layout: layouts[0], entries });
             const shared = pass.groups === "share";
             for (let d = 0; d < (shared ? launch.dispatches : 1); ++d) {
@@ -158,17 +164,17 @@ class Host {
                 encoder.copyBufferToBuffer(buffers.scratch, plan.indirect_offset, indirect, 0,
                                            16 * launch.dispatches);
         }
-        const back = this.device.createBuffer({ size: buffers.output.size,
+        const back = this.device.createBuffer({ size: buffers[result].size,
                                                 usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ });
-        encoder.copyBufferToBuffer(buffers.output, 0, back, 0, back.size);
+        encoder.copyBufferToBuffer(buffers[result], 0, back, 0, back.size);
         this.device.queue.submit([encoder.finish()]);
         const error = await this.device.popErrorScope();
         if (error) throw new Error(`${options.join(" ")}: ${error.message}`);
         await back.mapAsync(GPUMapMode.READ);
-        const result = back.getMappedRange().slice(0);
+        const contents = back.getMappedRange().slice(0);
         for (const buffer of [...Object.values(buffers), indirect, back, ...parameters]) buffer.destroy();
         this.runs += 1;
-        return result;
+        return contents;
     }
 }
 
@@ -188,11 +194,33 @@ function expectSame(what, got, expected) {
     }
 }
 
+// Indices by some bits of keys, which keep the order of equal ones; and bytes, four to a word, with values.
+async function expectSorts(host, tier, count, most, inBuffer) {
+    const what = `${tier}, ${count} items${inBuffer ? ", count in a buffer" : ""}`;
+    const common = ["sort", "--tier", tier, "--count", String(most)];
+    const input = random(most).subarray(0, count);
+    const orderBy = (part) => Uint32Array.from(input.keys()).sort((a, b) => part(a) - part(b) || a - b);
+    const indices = ["--argsort", "--bits", "8:18"];
+    expectSame(`indices, ${what}`, new Uint32Array(await host.execute(
+        [...common, ...indices], input, count, inBuffer, "values_out")), orderBy((i) => (input[i] >>> 8) & 0x3ff));
+    const bytes = Uint8Array.from(input, (x) => x >>> 20);
+    const records = [...common, "--type", "u8", "--value-bytes", "4"];
+    expectSame(`keys, ${what}`, new Uint8Array(await host.execute(
+        records, bytes, count, inBuffer, "output", input)), bytes.slice().sort());
+    expectSame(`values, ${what}`, new Uint32Array(await host.execute(
+        records, bytes, count, inBuffer, "values_out", input)), orderBy((i) => bytes[i]).map((i) => input[i]));
+}
+
 const { gpu, device, info, features } = await makeDevice(); // without gpu there is no device
 const folder = mkdtempSync(join(tmpdir(), "lanewise-dawn-"));
 try {
     const capsFile = join(folder, "caps.json");
     writeFileSync(capsFile, JSON.stringify(capsOf(info, features)));
+    // Sorts look back where workgroups are known to progress, and have small workgroups on a CPU.
+    const waitingFile = join(folder, "waiting.json");
+    writeFileSync(waitingFile, JSON.stringify({ ...capsOf(info, features), forward_progress: "guaranteed" }));
+    const idleFile = join(folder, "idle.json");
+    writeFileSync(idleFile, JSON.stringify({ ...capsOf(info, features), cpu_device: true }));
     const host = new Host(device, folder, capsFile);
     const tiers = [...(features.includes("subgroup-size-control") ? ["pinned"] : []),
                    ...(features.includes("subgroups") ? ["portable"] : []), "barrier"];
@@ -222,6 +250,13 @@ try {
                 }
             }
         }
+        for (const caps of [idleFile, waitingFile]) {
+            if (caps === waitingFile && tier === "pinned") continue; // the portable one, with an attribute
+            host.capsFile = caps;
+            for (const [i, count] of [0, 1, 1000, most].entries())
+                await expectSorts(host, tier, count, most, (i % 2 === 0) === (caps === idleFile));
+        }
+        host.capsFile = capsFile;
     }
     console.log(`${info.description}: ${tiers.join(", ")}: ${host.pipelines.size} texts without a message, ${host.runs} runs right`);
 } catch (error) {

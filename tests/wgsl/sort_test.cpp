@@ -46,6 +46,9 @@ void expect_right(const Machine& machine, const SortDesc& desc, std::size_t coun
     const auto plan = plan_sort(caps, desc);
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->tier, desc.tier.value_or(plan->tier));
+    const bool packs = size_of(desc.key) < 4 && !desc.argsort &&
+                       desc.policy->strategy != SortStrategy::one_workgroup;
+    ASSERT_EQ(plan->passes.back().name == "sort_pack", packs);
     const std::vector<std::byte> keys = make_keys(desc.key, count, seed);
     const std::vector<std::byte> values = make_values(desc.value_bytes, count);
     run.values = values;
@@ -136,8 +139,8 @@ TEST_P(WgslSort, CountInBuffer) {
         for (const SortStrategy strategy : kStrategies) {
             SortDesc sort = desc(Scalar::u8, strategy, tier);
             sort.value_bytes = 4;
-            for (const std::size_t count : {std::size_t{0}, std::size_t{1}, tile() - 3,
-                                            std::size_t{sort.max_count}}) {
+            for (const std::size_t count :
+                 {std::size_t{0}, std::size_t{1}, tile() - 3, std::size_t{sort.max_count}}) {
                 expect_right(wgsl_machines(size())[1], sort, count, count + 1,
                              {.count_in_buffer = true, .uses = 2, .earlier_counts = {77}});
                 if (HasFailure()) return;

@@ -281,8 +281,9 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         return true;
     };
     // To the byte: kernels keep what is behind an item in its word.
-    const std::uint64_t output_bytes =
-        plan.result_bytes != 0 ? count * plan.result_bytes : bytes_needed(plan, Role::output, count);
+    const std::uint64_t output_bytes = plan.result_bytes != 0
+                                           ? count * plan.result_bytes
+                                           : bytes_needed(plan, Role::output, count);
     if (!cut(result.output, output_bytes, "output") ||
         !cut(result.values_out, count * plan.value_bytes, "values"))
         return std::nullopt;
