@@ -25,7 +25,8 @@ struct Lane {
 }
 
 //#if LW_FORM_SUBGROUP && !LW_SUBGROUP_ID
-var<workgroup> sh_subgroups: atomic<u32>;  // zero at first, as all workgroup memory in WGSL
+// Zero at first: the implementations that clear no workgroup memory have subgroup_id.
+var<workgroup> sh_subgroups: atomic<u32>;
 var<workgroup> sh_subgroup_count: u32;
 //#endif
 

@@ -6,7 +6,7 @@
 // Memory order: none of its own.
 // Tail: keys that are not there are not counted.
 // Source: sort_counts.comp names it, and draws the table.
-// What differs: workgroup memory begins as zeros.
+// What differs: nothing but the spelling.
 
 // Prologue: the assembler writes other values.
 const LW_KEY_WORDS = 1u;      // 2: keys of 64 bits
@@ -38,6 +38,8 @@ var<workgroup> sh_bins: array<atomic<u32>, kBins>;
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) workgroup: vec3<u32>) {
     let group = parameters.first_group + workgroup.x;
     let share = read_share();
+    for (var bin = lane; bin < kBins; bin += kWorkgroupSize) { atomicStore(&sh_bins[bin], 0u); }
+    workgroupBarrier();
     let end = min((group + 1u) * share.tiles_per_group, share.tiles);
     for (var tile = group * share.tiles_per_group; tile < end; tile++) {
         let first = tile * kTileItems;

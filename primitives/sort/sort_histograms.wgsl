@@ -7,7 +7,7 @@
 // Memory order: none; bins are relaxed atomics.
 // Tail: keys that are not there are not counted.
 // Source: sort_histograms.comp names it.
-// What differs: workgroup memory begins as zeros.
+// What differs: nothing but the spelling.
 
 // Prologue: the assembler writes other values.
 const LW_KEY_WORDS = 1u;      // 2: keys of 64 bits
@@ -52,6 +52,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) workg
     }
     if (group < share.tiles) { clear_row(0u, group, lane); }
     if (group < kCounters) {
+        for (var i = lane; i < kDigits * kRowWords; i += kWorkgroupSize) { atomicStore(&sh_bins[i], 0u); }
+        workgroupBarrier();
         let step = min(share.groups, kCounters);
         for (var tile = group; tile < share.tiles; tile += step) {
             let first = tile * kTileItems;

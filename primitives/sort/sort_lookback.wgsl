@@ -150,7 +150,10 @@ fn workgroup_look_back(ticket: u32, vlane: u32, before: ptr<function, Bins>) {
 fn run(number: Lane, group: Group) {
     let lane = workgroup_rank_lane(number, group);
     let share = read_share();
-    if (lane.vlane == 0u) { sh_ticket = atomicAdd(&scratch[kTableOffset + kDigit], 1u); }
+    if (lane.vlane == 0u) {
+        sh_ticket = atomicAdd(&scratch[kTableOffset + kDigit], 1u);
+        atomicStore(&sh_missing, 0u);
+    }
     let ticket = workgroupUniformLoad(&sh_ticket);
     if (ticket < share.tiles) {
         clear_row((kDigit + 1u) & 1u, ticket, lane.vlane);

@@ -29,8 +29,9 @@ bool has_tint();
 std::string naga_says(const std::string& text);
 std::string tint_says(const std::string& text);
 
-// The text as SPIR-V 1.3; empty, with a failure added, where naga does not take it. Remembers what
-// it has compiled.
+// The text as SPIR-V 1.3; empty, with a failure added, where naga does not take it. Workgroup
+// memory does not begin as zeros, as with wgpu-native, but where the text counts on them
+// (sh_subgroups of subgroup/lane_number.wgsl). Remembers what it has compiled.
 std::vector<std::uint32_t> compile(const std::string& text);
 
 // The plan's kernels from WGSL, of which each pass has its own: a text has its constants. Gives the
