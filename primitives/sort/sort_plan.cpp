@@ -47,6 +47,7 @@ constexpr std::uint32_t kTicketWords = 64;          // digit_table.glsl
 // A word of a row has a flag of two bits beside its value.
 constexpr std::uint64_t kMostLookBackCount = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t kMostCount = ~0u;
+constexpr std::uint32_t kMostVariables = 8;  // of a kernel in workgroup memory
 
 tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, "sort: " + std::move(message), {}});
@@ -140,6 +141,8 @@ std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& pol
     }
     words += ranks.subgroups != 0 ? ranks.subgroups : offsets_words(w);
     if (policy.strategy == SortStrategy::look_back) words += 2;  // sh_ticket, sh_missing
+    // WebGPU counts each variable in whole 16 bytes.
+    if (caps.api == Api::webgpu) words += 4 * kMostVariables;
     return words + detail::numbering_bytes(caps, tier) / 4;
 }
 
