@@ -166,6 +166,8 @@ if "$tool" info --api webgpu >/dev/null 2>&1; then
     reduce 'the sum, i16 in i64' $i16 --op sum --accumulate i64 --api webgpu
     scan 'the sum so far, i16 in i64' last_i64 $i16 --op sum --accumulate i64 --api webgpu
     scan 'the highest to come, max of i16' first_i32 $i16 --op max --reverse --api webgpu
+    sort_heights 'the last, ascending i16' sorted_i16 $i16 --api webgpu
+    sort_heights 'the first as index, f32' first_index $f32 --argsort --api webgpu
 fi
 for reason in "${!missing[@]}"; do
     printf -- '-: %s\n' "$reason"

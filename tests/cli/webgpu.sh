@@ -33,6 +33,11 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
             "accumulate($values)" "from itertools import accumulate"
         run scan "$work/a.npy" -o "$work/out.npy" --api webgpu --tier $tier --op max --exclusive --reverse --verify --quiet
         expect_value ""
+        run sort "$work/a.npy" -o "$work/out.npy" --api webgpu --tier $tier --verify --quiet
+        expect_value ""
+        check "the keys in order" python3 "$here/read_npy.py" "$work/out.npy" '<i4' "sorted($values)"
+        run sort "$work/a.npy" -o "$work/out.npy" --api webgpu --tier $tier --argsort --bits 3:31 --verify --quiet
+        expect_value ""
     done
     npy "$work/u1.npy" '|u1' '[255] * 301'
     run reduce "$work/u1.npy" --api webgpu --verify --quiet

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "tests/support/test_data.hpp"
@@ -209,8 +210,21 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     }
     expect_unchanged(Role::input, keys, found);
     expect_unchanged(Role::values, values, found);
-    if (plan_.result == Role::input)
+    if (plan_.result == Role::input) {
+        // The other buffers took what a pass wrote, as far as there are items.
+        for (const auto& [buffer, role, size] :
+             {std::tuple{&output_, Role::output, plan_.element_bytes},
+              std::tuple{&values_out_, Role::values_out, plan_.value_bytes}}) {
+            const std::vector<std::byte> left = buffer->read(bytes_of(role));
+            const auto items =
+                static_cast<std::size_t>(std::min<std::uint64_t>(found * size, left.size()));
+            const std::vector<std::byte> untouched = poison(left.size());
+            EXPECT_TRUE(std::ranges::equal(std::span(left).subspan(items),
+                                           std::span(untouched).subspan(items)))
+                << "the " << to_text(role) << " was written to past the items";
+        }
         return {input_.read(bytes_of(Role::input)), values_.read(bytes_of(Role::values))};
+    }
     return {output_.read(output_bytes), values_out_.read(bytes_of(Role::values_out))};
 }
 
