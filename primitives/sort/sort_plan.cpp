@@ -424,6 +424,8 @@ public:
     std::vector<Pass> make() {
         passes_.push_back(
             detail::count_to_groups_pass(caps_, shape_.share, desc_.max_count, addressing_));
+        // Not all of scratch, which may be above what a binding reaches.
+        std::ranges::replace(passes_.back().bindings, PassBuffer(Role::scratch), table());
         const SortStrategy strategy = shape_.policy.strategy;
         if (strategy == SortStrategy::one_workgroup) {
             add_workgroup();
@@ -506,6 +508,9 @@ private:
     void add_row_constants(Pass& pass) const {
         add(pass, 20, "row_words", 1u << shape_.policy.digit_bits);
         add(pass, 21, "most_tiles", std::max(1u, shape_.launch.tiles));
+    }
+
+    void add_digits(Pass& pass) const {
         add(pass, 24, "digits", static_cast<std::uint32_t>(shape_.digits.size()));
     }
 
@@ -515,7 +520,7 @@ private:
         add_rank_constants(pass);
         add_key_constants(pass, true);
         add_value_constants(pass, true, true);
-        add(pass, 24, "digits", static_cast<std::uint32_t>(shape_.digits.size()));
+        add_digits(pass);
         add(pass, 25, "end_bit", end_bit(desc_));
         pass.barriers = static_cast<std::uint32_t>(
             shape_.digits.size() *
@@ -535,6 +540,7 @@ private:
         add_table_offset(counts);
         add_key_constants(counts, true);
         add_row_constants(counts);
+        add_digits(counts);
         add(counts, 25, "end_bit", end_bit(desc_));
         counts.workgroup_memory = 4 * digits << shape_.policy.digit_bits;
         counts.barriers = 2;
@@ -544,6 +550,7 @@ private:
         Pass bases = make_pass("sort_bases", Form::barrier, "none");
         add_table_offset(bases);
         add_row_constants(bases);
+        add_digits(bases);
         bases.groups = Groups::one;
         bases.workgroup_memory = offsets_bytes();
         bases.barriers = 3 * digits;
@@ -592,6 +599,7 @@ private:
             add_row_constants(pass);
             add(pass, 22, "patience", shape_.policy.patience);
             add(pass, 23, "silent_tile", shape_.policy.silent_tile);
+            add_digits(pass);
             barriers += 3;  // a tile that has to be counted again adds to these
         } else {
             barriers = static_cast<std::uint32_t>(std::min<std::uint64_t>(
