@@ -309,6 +309,7 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
 // The longest range that a pass binds.
 std::uint64_t most_range_bytes(const SortDesc& desc, const Shape& shape) {
     return std::max({desc.max_count * 4 * key_words(desc), desc.max_count * 4 * value_words(desc),
+                     shape.keys_bytes[0], shape.keys_bytes[1], shape.values_bytes,
                      shape.table_end});
 }
 
