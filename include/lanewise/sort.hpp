@@ -73,9 +73,8 @@ struct SortDesc {
 // kept, those of NaNs included. Results are the same on every tier, API and device.
 //
 // Errors: bad_argument (impossible value_bytes, bits or policy), unsupported (a forced tier that
-// the device lacks), limit_exceeded (more than 2^32 - 1 items, words of keys or words of values, or
-// 2^30
-// - 1 items with look_back; bytes of a buffer above the device's largest binding, where device
+// the device lacks), limit_exceeded (more than 2^32 - 1 items, words of keys or words of values; of
+// look_back 2^30 items; bytes of a buffer above the device's largest binding, where device
 // addresses are not enabled; values on a device that binds fewer than 5 storage buffers at a time;
 // a policy that takes more than 4096 dispatches, or more workgroup memory than the device has).
 Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc);
