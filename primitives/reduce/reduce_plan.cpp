@@ -43,7 +43,6 @@ tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 
 using detail::AccumulatorLayout;
 using detail::combination_of;
-using detail::largest_workgroup;
 using detail::workgroup_reduce_barriers;
 using detail::workgroup_reduce_slots;
 
@@ -98,13 +97,8 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
     if (policy.max_groups == 0) {
         return fail(ErrorCode::bad_argument, "policy: max_groups is 0");
     }
-    if (w > largest_workgroup(caps)) {
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("policy: workgroup_size {} is above the device's {} (invocations "
-                                "{}, size_x {})",
-                                w, largest_workgroup(caps), caps.limits.max_workgroup_invocations,
-                                caps.limits.max_workgroup_size_x));
-    }
+    if (auto checked = detail::check_workgroup_size(caps, w, "reduce"); !checked)
+        return tl::unexpected(checked.error());
     if (policy.strategy == ReduceStrategy::last_workgroup && !caps.device_scope_barrier) {
         return fail(ErrorCode::unsupported,
                     "policy: last_workgroup needs a memory barrier of device scope; use two_pass");
@@ -116,16 +110,9 @@ Result<Shape> shape_of(const Caps& caps, const ReduceDesc& desc, Tier tier,
     }
     Shape shape;
     shape.policy = policy;
-    if (tier == Tier::pinned) {
-        shape.subgroup_size = detail::pinned_subgroup_size(caps.subgroup, w);
-        if (shape.subgroup_size == 0) {
-            return fail(ErrorCode::limit_exceeded,
-                        fmt::format("policy: no subgroup size from {} to {} divides workgroup_size "
-                                    "{} into at most {} subgroups",
-                                    caps.subgroup.min_size, caps.subgroup.max_size, w,
-                                    caps.subgroup.max_workgroup_subgroups));
-        }
-    }
+    const auto size = detail::required_subgroup_size(caps, tier, w, "reduce");
+    if (!size) return tl::unexpected(size.error());
+    shape.subgroup_size = *size;
     const Tier sizing = detail::sizing_tier(caps, tier);
     shape.workgroup_memory =
         workgroup_reduce_slots(sizing, w, shape.subgroup_size) * layout.workgroup_bytes() +

@@ -172,14 +172,8 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     const std::uint32_t w = policy.workgroup_size;
     if (std::string why = impossible(policy); !why.empty())
         return fail(ErrorCode::bad_argument, "policy: " + std::move(why));
-    if (w > detail::largest_workgroup(caps)) {
-        return fail(
-            ErrorCode::limit_exceeded,
-            fmt::format("policy: workgroup_size {} is above the device's {} (invocations "
-                        "{}, size_x {})",
-                        w, detail::largest_workgroup(caps), caps.limits.max_workgroup_invocations,
-                        caps.limits.max_workgroup_size_x));
-    }
+    if (auto checked = detail::check_workgroup_size(caps, w, "scan"); !checked)
+        return tl::unexpected(checked.error());
     if (looks_back(policy.strategy)) {
         if (std::string lacks = look_back_lacks(desc); !lacks.empty()) {
             return fail(ErrorCode::unsupported, fmt::format("policy: {}: {}; use reduce_then_scan",
@@ -194,16 +188,9 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     }
     Shape shape;
     shape.policy = policy;
-    if (tier == Tier::pinned) {
-        shape.subgroup_size = detail::pinned_subgroup_size(caps.subgroup, w);
-        if (shape.subgroup_size == 0) {
-            return fail(ErrorCode::limit_exceeded,
-                        fmt::format("policy: no subgroup size from {} to {} divides workgroup_size "
-                                    "{} into at most {} subgroups",
-                                    caps.subgroup.min_size, caps.subgroup.max_size, w,
-                                    caps.subgroup.max_workgroup_subgroups));
-        }
-    }
+    const auto size = detail::required_subgroup_size(caps, tier, w, "scan");
+    if (!size) return tl::unexpected(size.error());
+    shape.subgroup_size = *size;
     shape.workgroup_memory = workgroup_memory(caps, desc, tier, policy, shape.subgroup_size);
     shape.barriers = detail::workgroup_scan_barriers(detail::sizing_tier(caps, tier), w,
                                                      policy.vectors, shape.subgroup_size);

@@ -124,7 +124,7 @@ std::uint32_t offsets_words(std::uint32_t w) {
     return w + w / (w > 256 ? 32 : w > 64 ? 16 : w > 16 ? 8 : 4);
 }
 
-// Words of workgroup memory that a workgroup of a pass takes, for digits of `bins` values.
+// Words of workgroup memory that a workgroup of a pass with ranks takes.
 std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& policy,
                               const Ranks& ranks) {
     const std::uint32_t w = policy.workgroup_size;
@@ -199,27 +199,14 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
     const std::uint32_t w = policy.workgroup_size;
     if (std::string why = impossible(policy, tier); !why.empty())
         return fail(ErrorCode::bad_argument, "policy: " + std::move(why));
-    if (w > detail::largest_workgroup(caps)) {
-        return fail(
-            ErrorCode::limit_exceeded,
-            fmt::format("policy: workgroup_size {} is above the device's {} (invocations "
-                        "{}, size_x {})",
-                        w, detail::largest_workgroup(caps), caps.limits.max_workgroup_invocations,
-                        caps.limits.max_workgroup_size_x));
-    }
+    if (auto checked = detail::check_workgroup_size(caps, w, "sort"); !checked)
+        return tl::unexpected(checked.error());
     Shape shape;
     shape.policy = policy;
     shape.digits = digits_of(desc, policy);
-    if (tier == Tier::pinned) {
-        shape.subgroup_size = detail::pinned_subgroup_size(caps.subgroup, w);
-        if (shape.subgroup_size == 0) {
-            return fail(ErrorCode::limit_exceeded,
-                        fmt::format("policy: no subgroup size from {} to {} divides workgroup_size "
-                                    "{} into at most {} subgroups",
-                                    caps.subgroup.min_size, caps.subgroup.max_size, w,
-                                    caps.subgroup.max_workgroup_subgroups));
-        }
-    }
+    const auto size = detail::required_subgroup_size(caps, tier, w, "sort");
+    if (!size) return tl::unexpected(size.error());
+    shape.subgroup_size = *size;
     const bool look_back = policy.strategy == SortStrategy::look_back;
     const auto ranks = ranks_of(caps, tier, policy, shape.subgroup_size);
     const auto digit_count = static_cast<std::uint32_t>(shape.digits.size());
@@ -683,10 +670,8 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
                     fmt::format("max_count {} is above {}, the most items with {} words each",
                                 desc.max_count, kMostCount / record_words, record_words));
     }
-    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
-        caps.limits.max_groups_x == 0) {
-        return fail(ErrorCode::unsupported, "this device runs no usable compute workgroups");
-    }
+    if (auto checked = detail::check_workgroups(caps, "sort"); !checked)
+        return tl::unexpected(checked.error());
     const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "src/core/custom.hpp"
+#include "src/core/tiers.hpp"
 
 namespace lanewise::detail {
 
@@ -143,6 +144,42 @@ std::uint32_t largest_workgroup(const Caps& caps) {
         std::min({caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x, 1024u}));
 }
 
+Result<void> check_workgroups(const Caps& caps, const char* primitive) {
+    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
+        caps.limits.max_groups_x == 0) {
+        return tl::unexpected(
+            Error{ErrorCode::unsupported,
+                  fmt::format("{}: this device runs no usable compute workgroups", primitive),
+                  {}});
+    }
+    return {};
+}
+
+Result<void> check_workgroup_size(const Caps& caps, std::uint32_t w, const char* primitive) {
+    if (w <= largest_workgroup(caps)) return {};
+    return tl::unexpected(
+        Error{ErrorCode::limit_exceeded,
+              fmt::format("{}: policy: workgroup_size {} is above the device's {} (invocations {}, "
+                          "size_x {})",
+                          primitive, w, largest_workgroup(caps),
+                          caps.limits.max_workgroup_invocations, caps.limits.max_workgroup_size_x),
+              {}});
+}
+
+Result<std::uint32_t> required_subgroup_size(const Caps& caps, Tier tier, std::uint32_t w,
+                                             const char* primitive) {
+    if (tier != Tier::pinned) return 0;
+    const std::uint32_t size = pinned_subgroup_size(caps.subgroup, w);
+    if (size != 0) return size;
+    return tl::unexpected(
+        Error{ErrorCode::limit_exceeded,
+              fmt::format("{}: policy: no subgroup size from {} to {} divides workgroup_size {} "
+                          "into at most {} subgroups",
+                          primitive, caps.subgroup.min_size, caps.subgroup.max_size, w,
+                          caps.subgroup.max_workgroup_subgroups),
+              {}});
+}
+
 std::uint32_t fitted_workgroup(const Caps& caps, Tier tier, std::uint32_t w) {
     w = std::min(w, largest_workgroup(caps));
     if (tier != Tier::pinned) return w;
@@ -180,11 +217,7 @@ Result<void> check_device(const Caps& caps, const Combination& combination, cons
                 "{} of {} into f64 needs 64-bit floats (shaderFloat64), which this device lacks",
                 to_text(combination.op), to_text(combination.element)));
     }
-    if (caps.limits.max_workgroup_invocations < 4 || caps.limits.max_workgroup_size_x < 4 ||
-        caps.limits.max_groups_x == 0) {
-        return fail(ErrorCode::unsupported, "this device runs no usable compute workgroups");
-    }
-    return {};
+    return check_workgroups(caps, primitive);
 }
 
 Result<Addressing> choose_addressing(const Caps& caps, std::optional<Addressing> wanted,

@@ -74,6 +74,14 @@ std::uint32_t element_kind(Scalar element);
 
 // The largest workgroup that the device allows, a power of two.
 std::uint32_t largest_workgroup(const Caps& caps);
+// Refuses a device without usable workgroups. `primitive` goes into messages, here and below.
+Result<void> check_workgroups(const Caps& caps, const char* primitive);
+// Refuses a policy's workgroup above the device's largest.
+Result<void> check_workgroup_size(const Caps& caps, std::uint32_t w, const char* primitive);
+// The subgroup size that a policy's workgroup requires in the pinned tier, an error where there is
+// none; 0 in the others.
+Result<std::uint32_t> required_subgroup_size(const Caps& caps, Tier tier, std::uint32_t w,
+                                             const char* primitive);
 // A policy's workgroup as the device can run it in this tier.
 std::uint32_t fitted_workgroup(const Caps& caps, Tier tier, std::uint32_t w);
 

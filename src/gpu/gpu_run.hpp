@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -23,6 +25,15 @@ constexpr Scalar scalar_of() {
     if constexpr (std::is_same_v<T, std::uint64_t>) return Scalar::u64;
     if constexpr (std::is_same_v<T, std::int64_t>) return Scalar::i64;
     if constexpr (std::is_same_v<T, double>) return Scalar::f64;
+}
+
+// What a host gave, as numbers.
+template <class T>
+std::vector<T> values_of(const std::vector<std::byte>& bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    // memcpy takes no null pointers, not even for no bytes.
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
 }
 
 // How a primitive is planned, and how many bytes it gives for desc.max_count items.

@@ -1,7 +1,5 @@
 // Gpu::scan.
 
-#include <cstring>
-
 #include "src/gpu/gpu_run.hpp"
 
 namespace lanewise {
@@ -22,12 +20,7 @@ Result<std::vector<T>> scan_typed(Gpu& gpu, std::span<const T> data, Operator op
         auto scanned = gpu.scan(std::as_bytes(data),
                                 {.element = detail::scalar_of<T>(), .op = op, .kind = kind});
         if (!scanned) return tl::unexpected(scanned.error());
-        std::vector<T> prefixes(data.size());
-        // memcpy takes no null pointers, not even for no bytes.
-        if (!prefixes.empty()) {
-            std::memcpy(prefixes.data(), scanned->bytes.data(), scanned->bytes.size());
-        }
-        return prefixes;
+        return detail::values_of<T>(scanned->bytes);
     });
 }
 

@@ -2,26 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "src/gpu/gpu_run.hpp"
 
 namespace lanewise {
 
 namespace {
 
+using detail::values_of;
 using detail::without_throwing;
 
 tl::unexpected<Error> bad(std::string message) {
     return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
-}
-
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& bytes) {
-    std::vector<T> values(bytes.size() / sizeof(T));
-    // memcpy takes no null pointers, not even for no bytes.
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
 }
 
 template <class T>
