@@ -124,11 +124,12 @@ std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
     const auto with_more = [&](std::span<const std::byte> given, Role role, std::size_t size,
                                auto&& hostile) {
         const std::size_t bound = runner_->bound_bytes(role, count, options.count_in_buffer);
-        std::vector<std::byte> all(std::max(given.size(), bound / size * size));
+        std::vector<std::byte> all(std::max(given.size(), bound));
         std::ranges::copy(given, all.begin());
-        for (std::size_t i = given.size() / size; i < all.size() / size; ++i) {
-            const std::uint64_t bits = hostile(i);
-            std::memcpy(all.data() + i * size, &bits, std::min(size, sizeof bits));
+        // A range of WebGPU may end within a value.
+        for (std::size_t at = given.size(); at < all.size(); at += size) {
+            const std::uint64_t bits = hostile(at / size);
+            std::memcpy(all.data() + at, &bits, std::min({size, sizeof bits, all.size() - at}));
         }
         return all;
     };
