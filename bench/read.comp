@@ -50,7 +50,7 @@ void main() {
     }
     uint one = all.x ^ all.y ^ all.z ^ all.w;
     // The second condition holds for no invocation; the compiler cannot know.
-    if (lane == 0u || (one == 0x9e3779b9u && parameters.unused == 0xffffffffu)) {
+    if (lane == 0u || (one == 0x9e3779b9u && parameters.offset_words == 0xffffffffu)) {
         LW_WORD(partials, group_number()) = one;
     }
 }

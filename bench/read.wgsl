@@ -45,7 +45,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) workg
     }
     let one = all.x ^ all.y ^ all.z ^ all.w;
     // The second condition holds for no invocation; the compiler cannot know.
-    if (lane == 0u || (one == 0x9e3779b9u && parameters.unused == 0xffffffffu)) {
+    if (lane == 0u || (one == 0x9e3779b9u && parameters.offset_words == 0xffffffffu)) {
         partials[group] = one;
     }
 }

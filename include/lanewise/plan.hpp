@@ -23,6 +23,9 @@ enum class Role : std::uint8_t {
     count,    // one u32 (u64 where the plan uses device addresses): the number of items
     values,   // what travels with the items of the input
     values_out,
+    // Where segments or buckets begin: a u32 for each, and one for the end of the last. One that
+    // the plan reads is as long as the caller's range is, which says how many there are.
+    offsets,
 };
 
 struct BufferUsage {
@@ -140,9 +143,10 @@ struct Plan {
     std::uint32_t element_bytes = 0;  // bytes of one input element
     std::uint32_t result_bytes = 0;   // bytes of one output for each item; 0: the output is one
     std::uint32_t value_bytes = 0;    // bytes of one of the values; 0: there are none
+    std::uint64_t max_results = 0;    // most outputs (and values_out); 0: as many as items
     Share share;
-    // input, output, values, values_out and scratch, as there are, for the caller to provide;
-    // requirements() by another name.
+    // input, output, values, values_out, offsets and scratch, as there are, for the caller to
+    // provide; requirements() by another name.
     std::vector<Argument> arguments;
     std::uint32_t state_bytes = 0;  // of the binding's own state; 0: none
     bool in_place = false;          // the output may be the input, as the same range

@@ -176,6 +176,7 @@ struct Buffers {
     Buffer scratch;
     Buffer values;
     Buffer values_out;
+    Buffer offsets;
 };
 
 // The number of items in memory: u32, or u64 in plans with Addressing::device_address.

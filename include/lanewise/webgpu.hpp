@@ -64,6 +64,7 @@ struct Buffers {
     Buffer scratch;
     Buffer values;
     Buffer values_out;
+    Buffer offsets;
 };
 
 // The number of items, a u32 in a buffer (Storage). Read when the commands run; a value above the

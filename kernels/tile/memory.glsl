@@ -17,7 +17,7 @@ layout(push_constant, std430) uniform Parameters {
     uint groups;
     uint first_group;
     uint flags;
-    uint unused;
+    uint offset_words;
 #ifdef LW_DEVICE_ADDRESS
     uvec2 addresses[LW_BINDINGS];
 #endif

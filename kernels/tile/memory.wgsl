@@ -14,7 +14,7 @@ struct Parameters {
     groups: u32,
     first_group: u32,
     flags: u32,
-    unused: u32,
+    offset_words: u32,
 }
 
 @group(1) @binding(0) var<uniform> parameters: Parameters;

@@ -67,6 +67,17 @@ Share share_out(uvec2 count, uint tile_items, uint max_groups, uint max_tiles_pe
     return Share(count, tiles, tiles_per_group, groups);
 }
 
+// Of the first `most` items of a use, which are shared out as if there were no others; most ~0: of all.
+// Workgroups that the dispatch has beyond Share::groups have no part.
+Share read_first_share(uint most, uint tile_items, uint max_groups) {
+    Share share = read_share();
+    if (most != ~0u) {
+        uint count = share.count.y != 0u ? most : min(share.count.x, most);
+        share = share_out(uvec2(count, 0u), tile_items, max_groups, ~0u);
+    }
+    return share;
+}
+
 // Workgroups in dispatch i of those that `groups` take.
 uint groups_of_dispatch(uint groups, uint max_groups, uint i) {
     uvec2 before = multiply32(i, max_groups);

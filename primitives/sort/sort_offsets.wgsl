@@ -10,8 +10,11 @@
 // Prologue: the assembler writes other values.
 const LW_FORM_SUBGROUP = 0u;  // 1: subgroup operations; else barriers alone
 const kWorkgroupSize = 256u;  // id 0; a power of two
+const kItems = 8u;            // id 1; of a lane and tile
 const kDigitBits = 8u;        // id 2; of this digit; 0 to 8
 const kTableOffset = 64u;     // id 4; in scratch, words
+const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
+const kMaxGroups = 1024u;     // id 28; of one dispatch
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -21,11 +24,12 @@ const kBins = 1u << kDigitBits;
 //#include "tile/share.wgsl"
 //#include "workgroup/offsets_barrier.wgsl"
 
+const kTileItems = kWorkgroupSize * kItems;
 const kRun = 4u;  // neighbouring words of a lane
 
 @compute @workgroup_size(kWorkgroupSize)
 fn main(@builtin(local_invocation_index) lane: u32) {
-    let words = kBins * read_share().groups;
+    let words = kBins * read_first_share(kMostCount, kTileItems, kMaxGroups).groups;
     var before = 0u;
     for (var first = 0u; first < words; first += kRun * kWorkgroupSize) {
         let begin = first + lane * kRun;

@@ -14,17 +14,20 @@
 #include <utility>
 #include <vector>
 
-#include "lanewise/sort.hpp"
+#include "primitives/sort/sort_plan.hpp"
 #include "primitives/sort/sort_policy.hpp"
 #include "src/core/accumulators.hpp"
 #include "src/core/arithmetic.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
+#include "src/core/ranks.hpp"
 #include "src/core/tiers.hpp"
 #include "src/core/workgroups.hpp"
 
 namespace lanewise {
 namespace {
+
+using detail::SortTask;
 
 constexpr detail::Names<SortStrategy, 3> kStrategyNames{
     {{SortStrategy::one_workgroup, "one_workgroup"},
@@ -39,15 +42,10 @@ constexpr std::uint32_t kOperations =
 
 constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMaxDispatches = 4096;
-constexpr std::uint32_t kMostItems = 32;
-constexpr std::uint32_t kMostDigitBits = 8;
-constexpr std::uint32_t kMostBarrierDigitBits = 4;  // rank_barrier.glsl
-constexpr std::uint32_t kMostTileItems = 65535;     // likewise: ranks in 16 bits
-constexpr std::uint32_t kTicketWords = 64;          // digit_table.glsl
+constexpr std::uint32_t kTicketWords = 64;  // digit_table.glsl
 // A word of a row has a flag of two bits beside its value.
 constexpr std::uint64_t kMostLookBackCount = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t kMostCount = ~0u;
-constexpr std::uint32_t kMostVariables = 8;  // of a kernel in workgroup memory
 
 tl::unexpected<Error> fail(ErrorCode code, std::string message) {
     return tl::unexpected(Error{code, "sort: " + std::move(message), {}});
@@ -57,6 +55,7 @@ std::uint32_t key_bits(const SortDesc& desc) { return 8 * size_of(desc.key); }
 // In which the passes hold a key.
 std::uint32_t key_words(const SortDesc& desc) { return key_bits(desc) == 64 ? 2 : 1; }
 bool is_narrow(const SortDesc& desc) { return key_bits(desc) < 32; }
+bool writes_keys(const SortTask& task) { return !task.argsort || task.keys_too; }
 bool has_values(const SortDesc& desc) { return desc.argsort || desc.value_bytes != 0; }
 std::uint32_t value_words(const SortDesc& desc) { return desc.argsort ? 1 : desc.value_bytes / 4; }
 std::uint32_t end_bit(const SortDesc& desc) { return desc.end_bit.value_or(key_bits(desc)); }
@@ -85,9 +84,10 @@ std::string impossible(const SortPolicy& policy, Tier tier) {
     const std::uint32_t w = policy.workgroup_size;
     if (!std::has_single_bit(w) || w < 4 || w > 1024)
         return fmt::format("workgroup_size {} is no power of two from 4 to 1024", w);
-    if (policy.items == 0 || policy.items > kMostItems)
-        return fmt::format("items {} is not from 1 to {}", policy.items, kMostItems);
-    const std::uint32_t most = tier == Tier::barrier ? kMostBarrierDigitBits : kMostDigitBits;
+    if (policy.items == 0 || policy.items > detail::kMostRankItems)
+        return fmt::format("items {} is not from 1 to {}", policy.items, detail::kMostRankItems);
+    const std::uint32_t most =
+        tier == Tier::barrier ? detail::kMostBarrierRankBits : detail::kMostRankBits;
     if (policy.digit_bits == 0 || policy.digit_bits > most) {
         return fmt::format("digit_bits {} is not from 1 to {}{}", policy.digit_bits, most,
                            tier == Tier::barrier ? " (tier barrier)" : "");
@@ -112,67 +112,17 @@ std::vector<Digit> digits_of(const SortDesc& desc, const SortPolicy& policy) {
     return digits;
 }
 
-// Counters of ranks in workgroup memory (rank_subgroup.glsl).
-struct Ranks {
-    std::uint32_t slots = 1;      // subgroups with counters of their own
-    bool overlay = true;          // counters share words with what moves
-    std::uint32_t subgroups = 0;  // of a workgroup, where they are full; 0: not known
-};
-
-// kOffsetsWords of offsets_barrier.glsl.
-std::uint32_t offsets_words(std::uint32_t w) {
-    return w + w / (w > 256 ? 32 : w > 64 ? 16 : w > 16 ? 8 : 4);
-}
-
-// Words of workgroup memory that a workgroup of a pass with ranks takes.
-std::uint32_t workgroup_words(const Caps& caps, Tier tier, const SortPolicy& policy,
-                              const Ranks& ranks) {
-    const std::uint32_t w = policy.workgroup_size;
-    const std::uint32_t bins = 1u << policy.digit_bits;
-    const std::uint32_t tile = w * policy.items;
-    std::uint32_t words = bins;  // sh_base
-    if (tier == Tier::barrier) {
-        const std::uint32_t counters = std::max(bins / 2, 1u) * w;
-        words += std::max(tile, counters + counters / 32);
-    } else {
-        const std::uint32_t counters = ranks.slots * bins;
-        words += ranks.overlay ? std::max(tile, counters) : tile + counters;
-        words += ranks.subgroups != 0 ? 1 : w;  // sh_populations
-    }
-    words += ranks.subgroups != 0 ? ranks.subgroups : offsets_words(w);
-    if (policy.strategy == SortStrategy::look_back) words += 2;  // sh_ticket, sh_missing
-    // WebGPU counts each variable in whole 16 bytes.
-    if (caps.api == Api::webgpu) words += 4 * kMostVariables;
-    return words + detail::numbering_bytes(caps, tier) / 4;
-}
-
-// The most counters that fit beside a tile, from one set for the smallest subgroup that may come
-// down to one set for all.
-std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const SortPolicy& policy,
-                              std::uint32_t subgroup_size) {
-    const std::uint32_t most = caps.limits.max_workgroup_memory / 4;
-    const std::uint32_t w = policy.workgroup_size;
-    const std::uint32_t smallest =
-        subgroup_size != 0 ? subgroup_size : std::max(4u, caps.subgroup.min_size);
-    const auto fits = [&](const Ranks& ranks) {
-        return workgroup_words(caps, tier, policy, ranks) <= most;
-    };
-    if (tier == Tier::barrier) return fits({}) ? std::optional(Ranks{}) : std::nullopt;
-    const bool full = detail::sizing_tier(caps, tier) == Tier::pinned && subgroup_size != 0;
-    const std::uint32_t subgroups = full ? w / subgroup_size : 0;
-    for (std::uint32_t slots = std::max(1u, w / smallest); slots != 0; slots /= 2) {
-        for (const bool overlay : {false, true}) {
-            const Ranks ranks{slots, overlay, subgroups};
-            if (fits(ranks)) return ranks;
-        }
-    }
-    return std::nullopt;
+detail::RankShape rank_shape(const SortPolicy& policy) {
+    // sh_base; and sh_ticket and sh_missing.
+    const std::uint32_t others =
+        (1u << policy.digit_bits) + (policy.strategy == SortStrategy::look_back ? 2 : 0);
+    return {policy.workgroup_size, policy.items, policy.digit_bits, others};
 }
 
 struct Shape {
     SortPolicy policy;
     std::uint32_t subgroup_size = 0;  // pinned tier
-    Ranks ranks;
+    detail::Ranks ranks;
     std::vector<Digit> digits;
     Share share;
     Launch launch;                   // of max_count
@@ -191,10 +141,10 @@ struct Shape {
 };
 
 // Where the caller's output does not take what the passes hold.
-bool keys_stay_in_scratch(const SortDesc& desc) { return desc.argsort || is_narrow(desc); }
+bool keys_stay_in_scratch(const SortTask& task) { return !writes_keys(task) || is_narrow(task); }
 
 // Everything that follows from a policy; an error where the device or the arithmetic forbids it.
-Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const SortPolicy& policy,
+Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const SortPolicy& policy,
                        std::uint64_t count) {
     const std::uint32_t w = policy.workgroup_size;
     if (std::string why = impossible(policy, tier); !why.empty())
@@ -208,12 +158,12 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
     if (!size) return tl::unexpected(size.error());
     shape.subgroup_size = *size;
     const bool look_back = policy.strategy == SortStrategy::look_back;
-    const auto ranks = ranks_of(caps, tier, policy, shape.subgroup_size);
+    const auto ranks = detail::ranks_of(caps, tier, rank_shape(policy), shape.subgroup_size);
     const auto digit_count = static_cast<std::uint32_t>(shape.digits.size());
     const std::uint32_t row_words = 1u << policy.digit_bits;
     const std::uint32_t histogram_bytes = 4 * digit_count * row_words;
     if (!ranks || (look_back && histogram_bytes > caps.limits.max_workgroup_memory)) {
-        const std::uint32_t words = workgroup_words(caps, tier, policy, {});
+        const std::uint32_t words = detail::rank_words(caps, tier, rank_shape(policy), {});
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: workgroup_size {} with items {} and digit_bits {} needs "
                                 "{} bytes of workgroup memory, the device has {}",
@@ -222,14 +172,14 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
                                 caps.limits.max_workgroup_memory));
     }
     shape.ranks = *ranks;
-    shape.workgroup_memory = 4 * workgroup_words(caps, tier, policy, *ranks);
+    shape.workgroup_memory = 4 * detail::rank_words(caps, tier, rank_shape(policy), *ranks);
 
     Share& share = shape.share;
     share.tile_items = w * policy.items;
-    if (share.tile_items > kMostTileItems) {
+    if (share.tile_items > detail::kMostRankTile) {
         return fail(ErrorCode::bad_argument,
                     fmt::format("policy: {} invocations of {} items are a tile of {}, above {}", w,
-                                policy.items, share.tile_items, kMostTileItems));
+                                policy.items, share.tile_items, detail::kMostRankTile));
     }
     const bool alone = policy.strategy == SortStrategy::one_workgroup;
     if (alone && count > share.tile_items) {
@@ -277,10 +227,10 @@ Result<Shape> shape_of(const Caps& caps, const SortDesc& desc, Tier tier, const 
     if (desc.ping_pong) {
         // All passes go between the caller's buffers.
     } else if (alone) {
-        if (desc.argsort) shape.keys_bytes[0] = padded(0);
+        if (!writes_keys(desc)) shape.keys_bytes[0] = padded(0);
     } else if (keys_stay_in_scratch(desc)) {
         // Of argsort's last pass nobody wants the keys.
-        const std::uint32_t written = digit_count - (desc.argsort ? 1 : 0);
+        const std::uint32_t written = digit_count - (writes_keys(desc) ? 0 : 1);
         shape.keys_bytes[0] = written >= 1 ? keys : padded(0);
         if (digit_count >= 2) shape.keys_bytes[1] = written >= 2 ? keys : padded(0);
     } else if (digit_count >= 2) {
@@ -306,7 +256,7 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
     if (policy.strategy == SortStrategy::look_back && count > kMostLookBackCount)
         policy = detail::kGpuSortFallBack;
     if (tier == Tier::barrier)
-        policy.digit_bits = std::min(policy.digit_bits, kMostBarrierDigitBits);
+        policy.digit_bits = std::min(policy.digit_bits, detail::kMostBarrierRankBits);
     if (key_words(desc) == 2) policy.items = std::max(1u, (policy.items + 1) / 2);
     const std::uint64_t tile = std::uint64_t{policy.workgroup_size} * policy.items;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
@@ -316,7 +266,7 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
                                                         : 0;
         // Where no size fits, shape_of says so.
         const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
-        const auto ranks = ranks_of(caps, possible, policy, size);
+        const auto ranks = detail::ranks_of(caps, possible, rank_shape(policy), size);
         if (!ranks) return false;
         // Turns are for subgroups that nobody expected.
         const std::uint32_t usual = size != 0 ? size : std::max(4u, caps.subgroup.size);
@@ -377,7 +327,7 @@ SortPolicy policy_for(const Caps& caps, const SortDesc& desc, Tier tier, std::ui
 
 // The most bytes of scratch that the default policies of all smaller inputs would take: scratch is
 // monotone in max_count although the policy changes with it.
-std::uint64_t monotone_scratch_bytes(const Caps& caps, const SortDesc& desc, Tier tier,
+std::uint64_t monotone_scratch_bytes(const Caps& caps, const SortTask& desc, Tier tier,
                                      std::uint64_t own_bytes) {
     std::uint64_t bytes = own_bytes;
     std::vector<std::uint64_t> counts{kMostLookBackCount};
@@ -405,15 +355,11 @@ std::string summary_of(const SortDesc& desc) {
 // Makes the passes of a plan.
 class Passes {
 public:
-    Passes(const Caps& caps, const SortDesc& desc, Tier tier, Addressing addressing,
+    Passes(const Caps& caps, const SortTask& desc, Tier tier, Addressing addressing,
            const Shape& shape)
         : caps_(caps), desc_(desc), tier_(tier), addressing_(addressing), shape_(shape) {}
 
     std::vector<Pass> make() {
-        passes_.push_back(
-            detail::count_to_groups_pass(caps_, shape_.share, desc_.max_count, addressing_));
-        // Not all of scratch, which may be above what a binding reaches.
-        std::ranges::replace(passes_.back().bindings, PassBuffer(Role::scratch), table());
         const SortStrategy strategy = shape_.policy.strategy;
         if (strategy == SortStrategy::one_workgroup) {
             add_workgroup();
@@ -425,7 +371,7 @@ public:
             if (strategy == SortStrategy::count_then_scatter) add_counts(i);
             add_digit(i, digits);
         }
-        if (is_narrow(desc_) && !desc_.argsort) add_pack(digits);
+        if (is_narrow(desc_) && writes_keys(desc_)) add_pack(digits);
         return std::move(passes_);
     }
 
@@ -457,7 +403,8 @@ private:
         pass.constants.push_back({id, name, value});
     }
 
-    void add_key_constants(Pass& pass, bool from_caller) const {
+    void add_key_constants(Pass& pass, bool from_input) const {
+        const bool from_caller = from_input && !desc_.images_in;
         add(pass, 10, "key_kind", detail::element_kind(desc_.key));
         add(pass, 11, "key_bits", key_bits(desc_));
         add(pass, 12, "descending", desc_.order == SortOrder::descending ? 1 : 0);
@@ -465,22 +412,10 @@ private:
         add(pass, 14, "image_in", from_caller ? 1 : 0);
     }
 
-    void add_rank_constants(Pass& pass) const {
-        add(pass, 5, "subgroup_size", shape_.subgroup_size);
-        add(pass, 6, "full_subgroups", pass.full_subgroups ? 1 : 0);
-        const std::uint32_t largest =
-            shape_.subgroup_size != 0 ? shape_.subgroup_size : caps_.subgroup.max_size;
-        add(pass, 7, "ballot_words",
-            std::clamp<std::uint32_t>(static_cast<std::uint32_t>(detail::divide_up(largest, 32)), 1,
-                                      4));
-        add(pass, 8, "rank_slots", shape_.ranks.slots);
-        add(pass, 9, "rank_overlay", shape_.ranks.overlay ? 1 : 0);
-    }
-
     void add_value_constants(Pass& pass, bool first, bool last) const {
         add(pass, 16, "value_words", value_words(desc_));
         add(pass, 17, "indices", desc_.argsort && first ? 1 : 0);
-        add(pass, 18, "write_keys", desc_.argsort && last ? 0 : 1);
+        add(pass, 18, "write_keys", last && !writes_keys(desc_) ? 0 : 1);
     }
 
     void add_tile_constants(Pass& pass, std::uint32_t bits, std::uint32_t shift) const {
@@ -491,6 +426,12 @@ private:
 
     void add_table_offset(Pass& pass) const {
         add(pass, 4, "table_offset", static_cast<std::uint32_t>(shape_.table_offset / 4));
+    }
+
+    // Of a pass that shares out the first items of a use.
+    void add_most_count(Pass& pass) const {
+        add(pass, 26, "most_count", desc_.most_count);
+        add(pass, 28, "max_groups", shape_.share.max_groups);
     }
 
     void add_row_constants(Pass& pass) const {
@@ -505,15 +446,17 @@ private:
     void add_workgroup() {
         Pass pass = make_rank_pass("sort_workgroup");
         add_tile_constants(pass, shape_.policy.digit_bits, desc_.begin_bit);
-        add_rank_constants(pass);
+        detail::add_rank_constants(pass, caps_, shape_.ranks);
         add_key_constants(pass, true);
         add_value_constants(pass, true, true);
         add_digits(pass);
         add(pass, 25, "end_bit", end_bit(desc_));
+        add(pass, 26, "most_count", desc_.most_count);
+        add(pass, 27, "most_results", desc_.most_results);
         pass.barriers = static_cast<std::uint32_t>(
             shape_.digits.size() *
             (rank_barriers() + 3 + 2 * (key_words(desc_) - 1) + (has_values(desc_) ? 2 : 0)));
-        pass.bindings = {Role::input, desc_.argsort ? keys_place(0) : PassBuffer(Role::output),
+        pass.bindings = {Role::input, writes_keys(desc_) ? PassBuffer(Role::output) : keys_place(0),
                          table()};
         if (has_values(desc_)) {
             pass.bindings.emplace_back(desc_.argsort ? Role::input : Role::values);
@@ -552,14 +495,17 @@ private:
         add_tile_constants(counts, digit.bits, digit.shift);
         add_table_offset(counts);
         add_key_constants(counts, i == 0);
+        add_most_count(counts);
         counts.workgroup_memory = 4u << digit.bits;
         counts.barriers = 2;
         counts.bindings = {keys_after(i), table()};
         passes_.push_back(std::move(counts));
 
         Pass offsets = make_pass("sort_offsets", Form::barrier, "none");
+        add(offsets, 1, "items", shape_.policy.items);
         add(offsets, 2, "digit_bits", digit.bits);
         add_table_offset(offsets);
+        add_most_count(offsets);
         offsets.groups = Groups::one;
         offsets.workgroup_memory = offsets_bytes();
         offsets.barriers = static_cast<std::uint32_t>(
@@ -576,7 +522,7 @@ private:
         Pass pass = make_rank_pass(look_back ? "sort_lookback" : "sort_scatter");
         add_tile_constants(pass, digit.bits, digit.shift);
         add_table_offset(pass);
-        add_rank_constants(pass);
+        detail::add_rank_constants(pass, caps_, shape_.ranks);
         add_key_constants(pass, i == 0);
         add(pass, 15, "image_out", last && !keys_stay_in_scratch(desc_) ? 1 : 0);
         add_value_constants(pass, i == 0, last);
@@ -590,6 +536,7 @@ private:
             add_digits(pass);
             barriers += 3;  // a tile that has to be counted again adds to these
         } else {
+            add_most_count(pass);
             barriers = static_cast<std::uint32_t>(std::min<std::uint64_t>(
                 ~0u, (barriers + 1) * std::uint64_t{shape_.launch.tiles_per_group}));
         }
@@ -608,18 +555,19 @@ private:
         add(pass, 10, "key_kind", detail::element_kind(desc_.key));
         add(pass, 11, "key_bits", key_bits(desc_));
         add(pass, 12, "descending", desc_.order == SortOrder::descending ? 1 : 0);
+        add(pass, 26, "most_count", desc_.most_count);
+        add(pass, 28, "max_groups", shape_.share.max_groups);
         pass.bindings = {keys_after(digits), Role::output, table()};
         passes_.push_back(std::move(pass));
     }
 
-    // Control barriers of a workgroup_rank, at most (rank_barrier.glsl, rank_subgroup.glsl).
     std::uint32_t rank_barriers() const {
-        if (tier_ == Tier::barrier) return 8;
-        if (detail::sizing_tier(caps_, tier_) == Tier::pinned) return 5;
-        return 7 + shape_.policy.workgroup_size;  // each subgroup may take its turn
+        return detail::rank_barriers(caps_, tier_, shape_.policy.workgroup_size);
     }
 
-    std::uint32_t offsets_bytes() const { return 4 * offsets_words(shape_.policy.workgroup_size); }
+    std::uint32_t offsets_bytes() const {
+        return 4 * detail::offsets_words(shape_.policy.workgroup_size);
+    }
 
     std::string key_text() const { return fmt::format("k{}", key_words(desc_)); }
 
@@ -647,7 +595,7 @@ private:
     }
 
     const Caps& caps_;
-    const SortDesc& desc_;
+    const SortTask& desc_;
     Tier tier_;
     Addressing addressing_;
     const Shape& shape_;
@@ -660,7 +608,7 @@ SortPolicy sort_policy(const Caps& caps, const SortDesc& desc, Tier tier) {
     return policy_for(caps, desc, tier, desc.max_count);
 }
 
-Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
+Result<Plan> detail::plan_sort_task(const Caps& caps, const SortTask& desc) {
     if (std::string why = wrong(desc); !why.empty())
         return fail(ErrorCode::bad_argument, std::move(why));
     // Kernels number words in 32 bits.
@@ -693,7 +641,7 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
     plan.addressing = *addressing;
     plan.max_count = desc.max_count;
     plan.element_bytes = size_of(desc.key);
-    plan.result_bytes = desc.argsort ? 0 : size_of(desc.key);
+    plan.result_bytes = writes_keys(desc) ? size_of(desc.key) : 0;
     plan.value_bytes = 4 * value_words(desc);
     plan.share = shape->share;
     plan.indirect_offset = detail::kParameterBytes;
@@ -716,7 +664,8 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
     plan.arguments.push_back({Role::input, key_bytes, alignment, usage, in});
-    if (!desc.argsort) plan.arguments.push_back({Role::output, key_bytes, alignment, usage, out});
+    if (writes_keys(desc))
+        plan.arguments.push_back({Role::output, key_bytes, alignment, usage, out});
     if (desc.value_bytes != 0)
         plan.arguments.push_back({Role::values, value_bytes, alignment, usage, in});
     if (has_values(desc))
@@ -726,8 +675,30 @@ Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
     const bool even =
         policy.strategy != SortStrategy::one_workgroup && shape->digits.size() % 2 == 0;
     plan.result = turns && even ? Role::input : Role::output;
-    plan.passes = Passes(caps, desc, tier, *addressing, *shape).make();
+    plan.passes = {detail::count_to_groups_pass(caps, shape->share, desc.max_count, *addressing)};
+    // Not all of scratch, which may be above what a binding reaches.
+    std::ranges::replace(plan.passes[0].bindings, PassBuffer(Role::scratch),
+                         PassBuffer(Role::scratch, 0, shape->table_end));
+    std::ranges::move(Passes(caps, desc, tier, *addressing, *shape).make(),
+                      std::back_inserter(plan.passes));
     return plan;
+}
+
+Result<Plan> plan_sort(const Caps& caps, const SortDesc& desc) {
+    return detail::plan_sort_task(caps, {desc});
+}
+
+Result<detail::SortPart> detail::sort_part(const Caps& caps, const SortTask& task, Tier tier,
+                                           Addressing addressing) {
+    const auto shape = shape_of(caps, task, tier, *task.policy, task.max_count);
+    if (!shape) return tl::unexpected(shape.error());
+    return SortPart{
+        .passes = Passes(caps, task, tier, addressing, *shape).make(),
+        .share = shape->share,
+        .scratch_bytes = shape->scratch_bytes,
+        .state_bytes = shape->state_bytes,
+        .most_range_bytes = most_range_bytes(task, *shape),
+    };
 }
 
 const char* to_text(SortStrategy strategy) { return detail::name_of(kStrategyNames, strategy); }

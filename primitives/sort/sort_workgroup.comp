@@ -53,6 +53,7 @@ layout(constant_id = 17) const uint kIndices = 0u;             // 1: values are 
 layout(constant_id = 18) const uint kWriteKeys = 1u;           // 0: only values are wanted
 layout(constant_id = 24) const uint kDigits = 4u;              // how many digits there are
 layout(constant_id = 25) const uint kEndBit = 32u;             // one past the last bit that counts
+layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
 const uint kBins = 1u << kDigitBits;
 
 #ifdef LW_VALUES
@@ -92,7 +93,7 @@ void store_key(uint place, Key image) {
 
 void main() {
     RankLane lane = workgroup_rank_lane();
-    uint items = read_share().count.x;
+    uint items = min(read_share().count.x, kMostCount);
     Key keys[kItems];
     load_keys(lane, 0u, items, keys);
     uint numbers[kItems];

@@ -39,6 +39,7 @@ const kIndices = 0u;          // id 17; 1: values are the numbers of the items
 const kWriteKeys = 1u;        // id 18; 0: only values are wanted
 const kDigits = 4u;           // id 24; how many digits there are
 const kEndBit = 32u;          // id 25; one past the last bit that counts
+const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -77,7 +78,7 @@ const kPerWord = 32u / kSourceBits;
 
 fn run(number: Lane, group: Group) {
     let lane = workgroup_rank_lane(number, group);
-    let items = read_share().count.x;
+    let items = min(read_share().count.x, kMostCount);
     var keys = load_keys(lane, 0u, items);
     var numbers: Ranks;
     for (var k = 0u; k < kItems; k++) { numbers[k] = tile_place(lane, k); }

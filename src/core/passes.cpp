@@ -106,6 +106,13 @@ std::uint64_t most_bound(const Plan& plan, Role role, std::uint64_t needed, bool
     return most;
 }
 
+std::uint64_t used_bytes(const Plan& plan, Role role, std::uint64_t needed, std::uint64_t given) {
+    const Argument* argument = plan.argument(role);
+    if (role != Role::offsets || argument == nullptr || argument->access != Access::read)
+        return needed;
+    return std::max(needed, given / 4 * 4);
+}
+
 std::shared_ptr<const Caps> caps_below(Caps caps, Tier failed) {
     switch (failed) {
         case Tier::pinned:

@@ -11,7 +11,7 @@
 
 namespace lanewise::detail {
 
-inline constexpr std::size_t kRoles = 7;  // that there are
+inline constexpr std::size_t kRoles = 8;  // that there are
 
 // What every kernel is told of a dispatch: push constants, or the uniform buffer of WGSL
 // (kernels/kernels.md). Count_to_groups writes the first five fields into scratch.
@@ -23,7 +23,7 @@ struct Parameters {
     std::uint32_t groups = 1;
     std::uint32_t first_group = 0;
     std::uint32_t flags = 0;
-    std::uint32_t unused = 0;
+    std::uint32_t offset_words = 0;  // of the buffer Role::offsets as bound
 };
 inline constexpr std::uint32_t kShareBytes = 20;  // of those five
 
@@ -51,6 +51,10 @@ Result<void> check_ranges(const Plan& plan);
 
 // The most bytes that a pass binds of a buffer at a time, of which a use needs `needed`.
 std::uint64_t most_bound(const Plan& plan, Role role, std::uint64_t needed, bool count_in_buffer);
+
+// Bytes of `role` that a use touches of `given` bytes, when it needs `needed`: all of the offsets
+// that a plan reads.
+std::uint64_t used_bytes(const Plan& plan, Role role, std::uint64_t needed, std::uint64_t given);
 
 // Caps without what the tier of a failed plan needs; null when no tier is left.
 std::shared_ptr<const Caps> caps_below(Caps caps, Tier failed);

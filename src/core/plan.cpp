@@ -19,7 +19,8 @@ constexpr detail::Names<Role, detail::kRoles> kRoleNames{{{Role::input, "input"}
                                                           {Role::state, "state"},
                                                           {Role::count, "count"},
                                                           {Role::values, "values"},
-                                                          {Role::values_out, "values_out"}}};
+                                                          {Role::values_out, "values_out"},
+                                                          {Role::offsets, "offsets"}}};
 constexpr detail::Names<Addressing, 2> kAddressingNames{
     {{Addressing::descriptor, "descriptor"}, {Addressing::device_address, "device_address"}}};
 constexpr detail::Names<Form, 2> kFormNames{
@@ -78,6 +79,8 @@ std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count) {
     if (argument == nullptr) return 0;
     const std::uint32_t each = bytes_of_item(plan, role);
     if (each == 0) return argument->bytes;
+    const bool is_result = role == Role::output || role == Role::values_out;
+    if (is_result && plan.max_results != 0) count = std::min(count, plan.max_results);
     // Kernels access whole 32-bit words, never past the last that holds an element.
     return std::min(argument->bytes, detail::round_up(count * each, 4));
 }
@@ -125,6 +128,7 @@ std::string to_text(const Plan& plan) {
     if (plan.state_bytes > 0)
         line("  {:<{}}{} bytes, the binding's own", "state", width, plan.state_bytes);
     if (plan.in_place) line("  the output may be the input");
+    if (plan.max_results != 0) line("  up to {} results", plan.max_results);
     if (plan.result != Role::output) line("  the result is in the {}", to_text(plan.result));
     line("passes");
     for (const Pass& pass : plan.passes) {
@@ -167,6 +171,7 @@ std::string plan_to_json(const Plan& plan) {
               {"element_bytes", plan.element_bytes},
               {"result_bytes", plan.result_bytes},
               {"value_bytes", plan.value_bytes},
+              {"max_results", plan.max_results},
               {"in_place", plan.in_place},
               {"result", to_text(plan.result)},
               {"share",

@@ -21,8 +21,15 @@ namespace detail {
 struct RunData {
     std::span<const std::byte> input;
     std::span<const std::byte> values;
+    std::span<const std::byte> offsets;  // that the plan reads
     std::span<std::byte> output;
     std::span<std::byte> values_out;
+    std::span<std::byte> offsets_out;  // that it writes
+
+    std::uint64_t bytes_of(const Argument& argument) const {
+        if (argument.role != Role::offsets) return argument.bytes;
+        return std::max<std::uint64_t>(argument.bytes, offsets.size());
+    }
 };
 
 class GpuHost {

@@ -35,15 +35,20 @@ public:
         auto values = memory_for(plan, Role::values);
         auto values_out = memory_for(plan, Role::values_out);
         std::ranges::copy(data.input, in.begin());
+        auto offsets = memory_for(plan, Role::offsets);
+        offsets.resize(std::max(offsets.size(), data.offsets.size()));
         std::ranges::copy(data.values, values.begin());
+        std::ranges::copy(data.offsets, offsets.begin());
         const auto binding =
-            executable->bind({{in}, {out}, {scratch}, {values}, {values_out}}, count);
+            executable->bind({{in}, {out}, {scratch}, {values}, {values_out}, {offsets}}, count);
         if (!binding) return tl::unexpected(binding.error());
         const auto ran = binding->run();
         if (!ran) return tl::unexpected(ran.error());
         std::ranges::copy(std::span(out).first(data.output.size()), data.output.begin());
         std::ranges::copy(std::span(values_out).first(data.values_out.size()),
                           data.values_out.begin());
+        std::ranges::copy(std::span(offsets).first(data.offsets_out.size()),
+                          data.offsets_out.begin());
         for (const std::string& name : ran->passes) report.passes.push_back({name, 0.0});
         for (const simulator::Fault& fault : ran->faults) report.faults.push_back(to_text(fault));
         return {};

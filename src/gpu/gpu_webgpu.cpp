@@ -47,12 +47,13 @@ public:
             return buffers[static_cast<std::size_t>(role)];
         };
         for (const Argument& argument : plan.arguments) {
-            auto made = owned_->make_buffer(argument.bytes, WGPUBufferUsage_Storage);
+            auto made = owned_->make_buffer(data.bytes_of(argument), WGPUBufferUsage_Storage);
             if (!made) return tl::unexpected(made.error());
             of(argument.role) = *std::move(made);
         }
         for (const auto& [role, bytes] :
-             {std::pair{Role::input, data.input}, std::pair{Role::values, data.values}}) {
+             {std::pair{Role::input, data.input}, std::pair{Role::values, data.values},
+              std::pair{Role::offsets, data.offsets}}) {
             if (bytes.empty()) continue;
             if (auto done = owned_->upload(of(role), 0, bytes); !done) return done;
         }
@@ -61,13 +62,15 @@ public:
                                                .output = of(Role::output).range(),
                                                .scratch = of(Role::scratch).range(),
                                                .values = of(Role::values).range(),
-                                               .values_out = of(Role::values_out).range()},
+                                               .values_out = of(Role::values_out).range(),
+                                               .offsets = of(Role::offsets).range()},
                                               count);
         if (!binding) return tl::unexpected(binding.error());
         auto times = run_timed(*binding);
         if (!times) return tl::unexpected(times.error());
         for (const auto& [role, bytes] :
-             {std::pair{Role::output, data.output}, std::pair{Role::values_out, data.values_out}}) {
+             {std::pair{Role::output, data.output}, std::pair{Role::values_out, data.values_out},
+              std::pair{Role::offsets, data.offsets_out}}) {
             if (bytes.empty()) continue;
             if (auto done = owned_->download(of(role), 0, bytes); !done) return done;
         }

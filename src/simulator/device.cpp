@@ -39,6 +39,8 @@ struct Binding::State {
     std::vector<std::byte> state;
     std::vector<std::string> pass_names;
 
+    std::uint32_t offset_words = 0;
+
     // By the count that a use finds: to the last byte, where bytes_needed() rounds up.
     std::uint64_t bytes_to_write(const Plan& plan, Role role) const {
         std::uint64_t found = count;
@@ -47,6 +49,8 @@ struct Binding::State {
             std::memcpy(&found, count_memory.data(), count_memory.size());
             found = std::min(found, plan.max_count);
         }
+        if (plan.max_results != 0) found = std::min(found, plan.max_results);
+        if (role == Role::offsets) return ~std::uint64_t{0};
         const bool keys = role == plan.result;
         const std::uint32_t each = !keys                  ? plan.value_bytes
                                    : role == Role::output ? plan.result_bytes
@@ -265,11 +269,10 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         bool written;
     };
     std::vector<Range> ranges;
-    const std::pair<Role, Buffer*> given[] = {{Role::input, &state->buffers.input},
-                                              {Role::output, &state->buffers.output},
-                                              {Role::scratch, &state->buffers.scratch},
-                                              {Role::values, &state->buffers.values},
-                                              {Role::values_out, &state->buffers.values_out}};
+    const std::pair<Role, Buffer*> given[] = {
+        {Role::input, &state->buffers.input},           {Role::output, &state->buffers.output},
+        {Role::scratch, &state->buffers.scratch},       {Role::values, &state->buffers.values},
+        {Role::values_out, &state->buffers.values_out}, {Role::offsets, &state->buffers.offsets}};
     for (const auto& [role, buffer] : given) {
         const Argument* argument = plan.argument(role);
         if (argument == nullptr) {
@@ -278,12 +281,13 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
                               "{}: the plan has no such buffer: leave it empty", to_text(role));
             continue;
         }
-        const std::uint64_t needed =
+        std::uint64_t needed =
             state->count_in_buffer ? argument->bytes : bytes_needed(plan, role, state->count);
         if (buffer->memory.size() < needed) {
             return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items",
                           to_text(role), buffer->memory.size(), needed, state->count);
         }
+        needed = lanewise::detail::used_bytes(plan, role, needed, buffer->memory.size());
         // Not a byte more than is promised: kernels that reach further are found.
         buffer->memory = buffer->memory.first(needed);
         if (buffer->offset % argument->alignment != 0) {
@@ -308,6 +312,7 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         }
     }
     state->launch = share_out(plan.share, state->count);
+    state->offset_words = static_cast<std::uint32_t>(state->buffers.offsets.memory.size() / 4);
     state->state.assign(plan.state_bytes, std::byte{0});
     for (const Pass& pass : plan.passes) {
         if (pass.when == When::always || state->count_in_buffer)
@@ -339,6 +344,11 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::scratch).reset(state_->buffers.scratch.memory, false);
     object(Role::values).reset(state_->buffers.values.memory, true);
     object(Role::values_out).reset(state_->buffers.values_out.memory, false);
+    const auto is_written = [&](Role role) {
+        const Argument* argument = plan.argument(role);
+        return argument != nullptr && argument->access != Access::read;
+    };
+    object(Role::offsets).reset(state_->buffers.offsets.memory, !is_written(Role::offsets));
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
     // Narrow items share words: what stands behind the last of them in its word is the caller's,
@@ -349,12 +359,9 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         const auto word = written.begin() + static_cast<std::ptrdiff_t>(result_bytes / 4 * 4);
         std::fill(word, std::min(word + 4, written.end()), std::uint8_t{1});
     }
-    const auto is_written = [&](Role role) {
-        const Argument* argument = plan.argument(role);
-        return argument != nullptr && argument->access != Access::read;
-    };
     object(Role::input).writable = state_->in_place || is_written(Role::input);
     object(Role::values).writable = is_written(Role::values);
+    object(Role::offsets).writable = is_written(Role::offsets);
     object(Role::count).writable = false;
     // Lanes without a value may leave what they hold in scratch, as long as nobody uses it.
     object(Role::scratch).report_undefined = false;
@@ -432,6 +439,7 @@ Result<Report> Binding::run(std::uint64_t seed) const {
             const std::uint32_t first = shared ? d * plan.share.max_groups : 0;
             lanewise::detail::Parameters parameters = lanewise::detail::parameters_of(launch);
             parameters.first_group = first;
+            parameters.offset_words = state_->offset_words;
             if (state_->count_in_buffer) parameters.flags = lanewise::detail::kCountInBuffer;
             std::memcpy(constants.data(), &parameters, sizeof parameters);
             if (plan.addressing == Addressing::device_address) {
@@ -492,7 +500,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         if (engine.stopped) break;
     }
     const bool by_turns = plan.result == Role::input;
-    for (const Role role : {plan.result, by_turns ? Role::values : Role::values_out}) {
+    for (const Role role :
+         {plan.result, by_turns ? Role::values : Role::values_out, Role::offsets}) {
         const detail::MemoryObject& result = object(role);
         const auto promised =
             result.known.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(

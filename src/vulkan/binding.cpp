@@ -43,12 +43,13 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::scratch: return &buffers.scratch;
         case Role::values: return &buffers.values;
         case Role::values_out: return &buffers.values_out;
+        case Role::offsets: return &buffers.offsets;
         default: return nullptr;
     }
 }
 
-constexpr Role kGiven[] = {Role::input, Role::output, Role::scratch, Role::values,
-                           Role::values_out};
+constexpr Role kGiven[] = {Role::input,  Role::output,     Role::scratch,
+                           Role::values, Role::values_out, Role::offsets};
 
 bool is_empty(const Buffer& buffer) {
     return buffer.buffer == VK_NULL_HANDLE && buffer.address == 0 && buffer.bytes == 0;
@@ -126,13 +127,14 @@ private:
                           "{}: the plan has no such buffer: leave it empty", name);
         }
 
-        const std::uint64_t needed = bytes_needed(role);
+        std::uint64_t needed = bytes_needed(role);
         // Nothing is touched of a buffer for no items: there need not be one, and none is bound.
         if (needed == 0) return {};
         if (buffer.bytes < needed) {
             return refuse(ErrorCode::bad_argument, "{}: {} bytes are given, {} needed for {} items",
                           name, buffer.bytes, needed, count_);
         }
+        needed = bound_bytes(role);
 
         Range range{.role = role, .bytes = needed, .written = argument->access != Access::read};
         if (by_address_) {
@@ -252,6 +254,11 @@ private:
         return count_buffer_ != nullptr ? plan_.argument(role)->bytes
                                         : lanewise::bytes_needed(plan_, role, count_);
     }
+    // What is bound of a buffer that has what is needed.
+    std::uint64_t bound_bytes(Role role) const {
+        return lanewise::detail::used_bytes(plan_, role, bytes_needed(role),
+                                            given(buffers_, role)->bytes);
+    }
     std::uint64_t count_bytes() const { return by_address_ ? 8 : 4; }
 
     VkDescriptorBufferInfo descriptor(const PassBuffer& part, const Binding::State& binding) const {
@@ -262,7 +269,7 @@ private:
             return {count_buffer_->buffer, count_buffer_->offset, count_bytes()};
         const Buffer* buffer = given(buffers_, role);
         if (part.bytes != 0) return {buffer->buffer, buffer->offset + part.offset, part.bytes};
-        std::uint64_t bytes = bytes_needed(role);
+        std::uint64_t bytes = bound_bytes(role);
         // A descriptor must show something: where nothing is needed of a buffer, another, which is
         // not touched through it. All others may be empty with the input, but scratch has bytes.
         for (const Role other : {Role::output, Role::scratch}) {
@@ -290,6 +297,8 @@ private:
 
         lanewise::detail::Parameters parameters = lanewise::detail::parameters_of(binding.launch);
         if (count_buffer_ != nullptr) parameters.flags = lanewise::detail::kCountInBuffer;
+        if (plan_.argument(Role::offsets) != nullptr)
+            parameters.offset_words = static_cast<std::uint32_t>(bound_bytes(Role::offsets) / 4);
         bound.push_constants.resize(detail::push_constant_bytes(pass, plan_.addressing));
         std::memcpy(bound.push_constants.data(), &parameters, sizeof parameters);
         for (std::size_t i = 0; i < pass.bindings.size(); ++i) {

@@ -28,7 +28,7 @@ layout(set = 0, binding = 0, std430) readonly buffer Values { uint values[]; };
 layout(set = 0, binding = 1, std430) writeonly buffer Words { uint words[]; };
 
 layout(push_constant) uniform Parameters {
-    uint count_low, count_high, tiles, tiles_per_group, groups, first_group, flags, unused;
+    uint count_low, count_high, tiles, tiles_per_group, groups, first_group, flags, offset_words;
 } parameters;
 
 const uint k_words = 10;

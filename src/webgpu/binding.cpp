@@ -42,12 +42,13 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::scratch: return &buffers.scratch;
         case Role::values: return &buffers.values;
         case Role::values_out: return &buffers.values_out;
+        case Role::offsets: return &buffers.offsets;
         default: return nullptr;
     }
 }
 
-constexpr Role kGiven[] = {Role::input, Role::output, Role::scratch, Role::values,
-                           Role::values_out};
+constexpr Role kGiven[] = {Role::input,  Role::output,     Role::scratch,
+                           Role::values, Role::values_out, Role::offsets};
 
 class Binder {
 public:
@@ -126,12 +127,13 @@ private:
         // Nothing is touched of a buffer for no items: there need not be one, and none is bound.
         if (needed_bytes(role) == 0) return {};
         const bool vectors = has_vectors(role);
-        const std::uint64_t needed = bound_bytes(needed_bytes(role), vectors);
+        std::uint64_t needed = bound_bytes(needed_bytes(role), vectors);
         if (buffer.bytes < needed) {
             return refuse(ErrorCode::bad_argument,
                           "{}: {} bytes are given, {} needed for {} items{}", name, buffer.bytes,
                           needed, count_, vectors ? " (in whole vectors of 16 bytes)" : "");
         }
+        needed = lanewise::detail::used_bytes(plan_, role, needed, buffer.bytes);
         if (buffer.buffer == nullptr)
             return refuse(ErrorCode::bad_argument, "{}: buffer is null", name);
         const std::uint64_t most =
@@ -186,8 +188,8 @@ private:
     // buffer is read, or written, not both, whatever the ranges are. There it counts how a pass's
     // kernel declares its bindings: what one writes another may only read.
     Result<void> check_shared_buffers() const {
-        constexpr Role kAll[] = {Role::input,  Role::output,     Role::scratch,
-                                 Role::values, Role::values_out, Role::count};
+        constexpr Role kAll[] = {Role::input,      Role::output,  Role::scratch, Role::values,
+                                 Role::values_out, Role::offsets, Role::count};
         for (std::size_t j = 0; j < std::size(kAll); ++j) {
             for (std::size_t i = 0; i < j; ++i) {
                 if (auto checked = check_overlap(kAll[i], kAll[j]); !checked) return checked;
@@ -311,6 +313,7 @@ private:
             lanewise::detail::kParameterBytes, device_.facts.uniform_offset_alignment));
         std::vector<std::byte> contents(std::size_t{binding.launch.dispatches} * binding.stride);
         lanewise::detail::Parameters parameters = lanewise::detail::parameters_of(binding.launch);
+        parameters.offset_words = static_cast<std::uint32_t>(range(Role::offsets).bytes / 4);
         for (std::uint32_t i = 0; i < binding.launch.dispatches; ++i) {
             parameters.first_group = i * plan_.share.max_groups;
             std::memcpy(contents.data() + std::size_t{i} * binding.stride, &parameters,

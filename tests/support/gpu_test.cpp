@@ -140,7 +140,8 @@ public:
                                          .output = buffer_of(buffers.output),
                                          .scratch = buffer_of(buffers.scratch),
                                          .values = buffer_of(buffers.values),
-                                         .values_out = buffer_of(buffers.values_out)},
+                                         .values_out = buffer_of(buffers.values_out),
+                                         .offsets = buffer_of(buffers.offsets)},
                                         what);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<RigUse>(*rig_, *std::move(binding));

@@ -108,6 +108,11 @@ PlanRunner::PlanRunner(TestDevice& device, Plan plan) : device_(&device), plan_(
     if (!::testing::Test::HasFatalFailure()) executable_ = *std::move(executable);
 }
 
+bool PlanRunner::writes_offsets() const {
+    const Argument* argument = plan_.argument(Role::offsets);
+    return argument != nullptr && argument->access != Access::read;
+}
+
 std::vector<std::string> PlanRunner::expected_passes(bool count_in_buffer) const {
     std::vector<std::string> names;
     for (const Pass& pass : plan_.passes) {
@@ -162,6 +167,17 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     output_.reset_poisoned(output_bytes);
     values_out_.reset_poisoned(bytes_of(Role::values_out));
     scratch_.reset_poisoned(scratch_bytes);
+    const std::span<const std::byte> offsets = std::as_bytes(options.offsets);
+    const bool makes_offsets = writes_offsets();
+    const std::size_t offset_bytes =
+        makes_offsets ? bytes_of(Role::offsets) : options.offsets.size_bytes();
+    if (plan_.argument(Role::offsets) != nullptr) {
+        offsets_ = GuardedBuffer(*device_, offset_bytes);
+        if (makes_offsets)
+            offsets_.reset_poisoned(offset_bytes);
+        else
+            offsets_.reset(offsets);
+    }
 
     TestCount what = count;
     std::uint64_t found = count;  // by the use
@@ -174,13 +190,15 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
         found = std::min(value, plan_.max_count);
     }
     const TestRange input = bound(input_, Role::input, 16);
-    const auto use =
-        executable_->bind({.input = input,
-                           .output = options.in_place ? input : bound(output_, Role::output, 4),
-                           .scratch = bound(scratch_, Role::scratch, 0),
-                           .values = bound(values_, Role::values, 16),
-                           .values_out = bound(values_out_, Role::values_out, 4)},
-                          what);
+    const auto use = executable_->bind(
+        {.input = input,
+         .output = options.in_place ? input : bound(output_, Role::output, 4),
+         .scratch = bound(scratch_, Role::scratch, 0),
+         .values = bound(values_, Role::values, 16),
+         .values_out = bound(values_out_, Role::values_out, 4),
+         .offsets =
+             plan_.argument(Role::offsets) == nullptr ? TestRange{} : offsets_.range(offset_bytes)},
+        what);
     if (!use) {
         ADD_FAILURE() << "not bound: " << text(use.error());
         return {};
@@ -200,13 +218,24 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     values_out_.expect_guards(bytes_of(Role::values_out), "values_out");
     scratch_.expect_guards(scratch_bytes, "scratch");
     if (options.count_in_buffer) count_.expect_guards(count_bytes(plan_), "count");
+    std::vector<std::uint32_t> offsets_out;
+    if (plan_.argument(Role::offsets) != nullptr) {
+        offsets_.expect_guards(offset_bytes, "offsets");
+        const std::vector<std::byte> after = offsets_.read(offset_bytes);
+        if (makes_offsets) {
+            offsets_out.resize(offset_bytes / 4);
+            std::memcpy(offsets_out.data(), after.data(), offset_bytes);
+        } else {
+            EXPECT_TRUE(std::ranges::equal(after, offsets)) << "offsets were written to";
+        }
+    }
     if (options.in_place) {
         std::vector<std::byte> left = input_.read(keys.size());
         EXPECT_TRUE(
             std::ranges::equal(std::span(left).subspan(output_bytes), keys.subspan(output_bytes)))
             << "the input was written to past the output";
         left.resize(output_bytes);
-        return {std::move(left), {}};
+        return {std::move(left), {}, {}};
     }
     expect_unchanged(Role::input, keys, found);
     expect_unchanged(Role::values, values, found);
@@ -223,9 +252,10 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
                                            std::span(untouched).subspan(items)))
                 << "the " << to_text(role) << " was written to past the items";
         }
-        return {input_.read(bytes_of(Role::input)), values_.read(bytes_of(Role::values))};
+        return {input_.read(bytes_of(Role::input)), values_.read(bytes_of(Role::values)), {}};
     }
-    return {output_.read(output_bytes), values_out_.read(bytes_of(Role::values_out))};
+    return {output_.read(output_bytes), values_out_.read(bytes_of(Role::values_out)),
+            std::move(offsets_out)};
 }
 
 void PlanRunner::expect_unchanged(Role role, std::span<const std::byte> contents,
@@ -254,7 +284,8 @@ TestBuffers PlainUse::buffers(const Plan& plan) const {
             .output = range(output, Role::output),
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
-            .values_out = range(values_out, Role::values_out)};
+            .values_out = range(values_out, Role::values_out),
+            .offsets = range(offsets, Role::offsets)};
 }
 
 TestRange PlainUse::count_range(const Plan& plan) const {
@@ -273,9 +304,13 @@ PlainUse make_plain_use(TestDevice& device, const Plan& plan) {
         EXPECT_TRUE(done) << text(done.error());
         return *std::move(memory);
     };
-    return {make(argument_bytes(plan, Role::input)),      make(argument_bytes(plan, Role::output)),
-            make(argument_bytes(plan, Role::scratch)),    make(argument_bytes(plan, Role::values)),
-            make(argument_bytes(plan, Role::values_out)), make(16)};
+    return {make(argument_bytes(plan, Role::input)),
+            make(argument_bytes(plan, Role::output)),
+            make(argument_bytes(plan, Role::scratch)),
+            make(argument_bytes(plan, Role::values)),
+            make(argument_bytes(plan, Role::values_out)),
+            make(argument_bytes(plan, Role::offsets)),
+            make(16)};
 }
 
 }  // namespace lanewise::test

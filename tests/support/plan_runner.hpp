@@ -54,6 +54,8 @@ struct RunOptions {
     bool timestamps = true;  // where the device has them
     // The output is the input, the same range: for plans that are in_place.
     bool in_place = false;
+    // Of segments, for plans that read them; as long as they are.
+    std::span<const std::uint32_t> offsets;
 };
 
 // As bound: for a count on the host what that count needs, else what the most items need. What no
@@ -61,6 +63,7 @@ struct RunOptions {
 struct RunResult {
     std::vector<std::byte> output;
     std::vector<std::byte> values_out;
+    std::vector<std::uint32_t> offsets;  // that the plan wrote
 };
 
 class PlanRunner {
@@ -91,6 +94,7 @@ public:
     std::vector<std::string> expected_passes(bool count_in_buffer) const;
 
 private:
+    bool writes_offsets() const;
     // Adds a failure where a use of `count` items changed what it may not.
     void expect_unchanged(Role role, std::span<const std::byte> contents,
                           std::uint64_t count) const;
@@ -98,12 +102,12 @@ private:
     TestDevice* device_;
     Plan plan_;
     std::shared_ptr<TestExecutable> executable_;
-    GuardedBuffer input_, output_, scratch_, values_, values_out_, count_;
+    GuardedBuffer input_, output_, scratch_, values_, values_out_, offsets_, count_;
 };
 
 // Plain, unguarded memory for one use: for tests that need no more.
 struct PlainUse {
-    std::unique_ptr<TestMemory> input, output, scratch, values, values_out, count;
+    std::unique_ptr<TestMemory> input, output, scratch, values, values_out, offsets, count;
     TestBuffers buffers(const Plan& plan) const;
     TestRange count_range(const Plan& plan) const;
 };

@@ -79,7 +79,8 @@ vulkan::Buffers UseBuffers::buffers(const Plan& plan) const {
             .output = range(output, Role::output),
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
-            .values_out = range(values_out, Role::values_out)};
+            .values_out = range(values_out, Role::values_out),
+            .offsets = range(offsets, Role::offsets)};
 }
 
 UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -101,6 +102,7 @@ UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
     made.scratch = make(bytes_of(Role::scratch));
     made.values = make(bytes_of(Role::values));
     made.values_out = make(bytes_of(Role::values_out));
+    made.offsets = make(bytes_of(Role::offsets));
     made.count = make(16);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done = device.upload(*buffer, 0, poison(buffer->bytes()));

@@ -51,6 +51,7 @@ struct TestBuffers {
     TestRange scratch;
     TestRange values;
     TestRange values_out;
+    TestRange offsets;
 };
 
 // A number, or where it lies.

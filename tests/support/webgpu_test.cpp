@@ -120,7 +120,8 @@ public:
                                          .output = range_of(buffers.output, plan.result_bytes != 0),
                                          .scratch = range_of(buffers.scratch, false),
                                          .values = range_of(buffers.values, true),
-                                         .values_out = range_of(buffers.values_out, true)},
+                                         .values_out = range_of(buffers.values_out, true),
+                                         .offsets = range_of(buffers.offsets, true)},
                                         what);
         // In place is another text, which may be compiled when it is wanted.
         expect_texts_of_tier(plan, WebgpuCalls::take_texts(), false);
@@ -221,7 +222,8 @@ webgpu::Buffers WebgpuBuffers::buffers(const Plan& plan) const {
             .output = range(output, Role::output),
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
-            .values_out = range(values_out, Role::values_out)};
+            .values_out = range(values_out, Role::values_out),
+            .offsets = range(offsets, Role::offsets)};
 }
 
 WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -244,6 +246,7 @@ WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
     made.scratch = make(bytes_of(Role::scratch));
     made.values = make(bytes_of(Role::values));
     made.values_out = make(bytes_of(Role::values_out));
+    made.offsets = make(bytes_of(Role::offsets));
     made.count = make(kVectorBytes);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done =

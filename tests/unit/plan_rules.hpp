@@ -81,6 +81,8 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     rule(std::uint64_t{launch.groups} * launch.tiles_per_group >= tiles, "items are left out");
 
     // Buffers.
+    const std::uint64_t results =
+        plan.max_results != 0 ? std::min(plan.max_results, plan.max_count) : plan.max_count;
     rule(plan.argument(Role::output) != nullptr || plan.argument(Role::values_out) != nullptr,
          "no argument takes a result");
     for (const Role role : {Role::input, plan.result}) {
@@ -137,17 +139,18 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     }
     if (const Argument* output = plan.argument(Role::output); output != nullptr) {
         rule(output->access != Access::read, "output is only read");
-        rule(plan.result_bytes == 0 || output->bytes / plan.result_bytes >= plan.max_count,
-             "output is too small for max_count");
+        rule(plan.result_bytes == 0 || output->bytes / plan.result_bytes >= results,
+             "output is too small for the results");
         rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
-                                           (plan.max_count * plan.result_bytes + 3) / 4 * 4,
-             "bytes_needed of the output is not that of max_count outputs");
+                                           (results * plan.result_bytes + 3) / 4 * 4,
+             "bytes_needed of the output is not that of the results");
     }
     for (const Role role : {Role::values, Role::values_out}) {
         const Argument* values = plan.argument(role);
         if (values == nullptr || plan.value_bytes == 0) continue;
-        rule(bytes_needed(plan, role, plan.max_count) == plan.max_count * plan.value_bytes,
-             fmt::format("bytes_needed of {} is not that of max_count values", to_text(role)));
+        const std::uint64_t count = role == Role::values ? plan.max_count : results;
+        rule(bytes_needed(plan, role, plan.max_count) == count * plan.value_bytes,
+             fmt::format("bytes_needed of {} is not that of its values", to_text(role)));
         rule(role == Role::values || values->access != Access::read, "values_out is only read");
     }
     rule(!plan.in_place || plan.result_bytes == plan.element_bytes,

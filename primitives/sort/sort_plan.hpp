@@ -1,0 +1,41 @@
+// A sort as part of another primitive's plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanewise/sort.hpp"
+
+namespace lanewise::detail {
+
+// A sort, and what no caller of plan_sort asks for.
+struct SortTask : SortDesc {
+    // The input has images of keys (kernels/item/key.glsl), each in one or two whole words.
+    bool images_in = false;
+    // With argsort: the keys are written, too, to the output.
+    bool keys_too = false;
+    // Of the items of a use the first so many are sorted. Not with look_back.
+    std::uint32_t most_count = ~0u;
+    // Of the sorted items the first so many are written. For one_workgroup alone.
+    std::uint32_t most_results = ~0u;
+};
+
+// plan_sort of a task. Errors: those of plan_sort.
+Result<Plan> plan_sort_task(const Caps& caps, const SortTask& task);
+
+// Its passes, for a plan that has the same share of items (or a longer one, of a task with
+// most_count), and scratch that begins as this part says. All but count_to_groups.
+struct SortPart {
+    std::vector<Pass> passes;
+    Share share;
+    std::uint64_t scratch_bytes = 0;
+    std::uint64_t state_bytes = 0;
+    std::uint64_t most_range_bytes = 0;  // that a pass binds
+};
+
+// task.policy is set, and task.max_count at most what the policy can sort. Errors: those of
+// plan_sort that follow from policy and device.
+Result<SortPart> sort_part(const Caps& caps, const SortTask& task, Tier tier,
+                           Addressing addressing);
+
+}  // namespace lanewise::detail
