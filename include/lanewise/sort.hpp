@@ -19,15 +19,18 @@ enum class SortStrategy : std::uint8_t {
     // where its keys go from the counts that those before it publish. A wait that lasts too long
     // ends with counting the missing tile again.
     look_back,
+    bitonic,  // one pass of one workgroup, sort_bitonic: by comparisons, not by digits
 };
 
 // The tunables of a plan. sort_policy() chooses; a caller may pass its own.
 struct SortPolicy {
     SortStrategy strategy = SortStrategy::count_then_scatter;
     std::uint32_t workgroup_size = 256;  // W: a power of two, 4 to 1024
-    std::uint32_t items = 8;             // keys of each invocation and tile: 1 to 32
-    std::uint32_t digit_bits = 8;        // of a pass: 1 to 8; in the tier barrier 1 to 4
-    std::uint32_t max_groups = 1024;     // workgroups of one dispatch
+    // Keys of each invocation and tile: 1 to 32; of bitonic a power of two, 2 to 32.
+    std::uint32_t items = 8;
+    // Of a pass: 1 to 8; in the tier barrier 1 to 4. Of no meaning for bitonic.
+    std::uint32_t digit_bits = 8;
+    std::uint32_t max_groups = 1024;  // workgroups of one dispatch
     // look_back: looks at a tile that has published nothing, before it is counted again.
     std::uint32_t patience = 4096;
     // For tests: a tile that publishes nothing, as one whose workgroup never runs.

@@ -28,6 +28,7 @@ const uint kTopMask = 2u * kTopSign - 1u;
 #if LW_KEY_WORDS == 2
 
 Key key_of_zeros() { return Key(0u, 0u); }
+Key key_of_ones() { return Key(~0u, ~0u); }
 
 Key image_of_key(Key key) {
     bool turned = kKeyKind == kFloat && (key.high & kTopSign) != 0u;
@@ -55,6 +56,7 @@ uint digit_of(Key image, uint shift, uint bits) {
 #else
 
 Key key_of_zeros() { return Key(0u); }
+Key key_of_ones() { return Key(~0u); }
 
 Key image_of_key(Key key) {
     bool turned = kKeyKind == kFloat && (key.low & kTopSign) != 0u;

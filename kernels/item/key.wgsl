@@ -25,6 +25,7 @@ fn key_flip() -> u32 { return select(kTopSign, 0u, kKeyKind == kUnsigned); }
 //#if LW_KEY_WORDS == 2
 
 fn key_of_zeros() -> Key { return Key(0u, 0u); }
+fn key_of_ones() -> Key { return Key(0xffffffffu, 0xffffffffu); }
 
 fn image_of_key(key: Key) -> Key {
     let turned = kKeyKind == kFloat && (key.high & kTopSign) != 0u;
@@ -51,6 +52,7 @@ fn digit_of(image: Key, shift: u32, bits: u32) -> u32 {
 //#else
 
 fn key_of_zeros() -> Key { return Key(0u); }
+fn key_of_ones() -> Key { return Key(0xffffffffu); }
 
 fn image_of_key(key: Key) -> Key {
     let turned = kKeyKind == kFloat && (key.low & kTopSign) != 0u;

@@ -1,6 +1,8 @@
 // sort for `lanewise bench`.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "bench/array_workload.hpp"
@@ -91,6 +93,9 @@ public:
         if (plan && !strategy.empty()) {
             desc.policy = sort_policy(caps(), desc, plan->tier);
             desc.policy->strategy = *sort_strategy_from_text(strategy);
+            // Which takes no other numbers of items than powers of two.
+            if (desc.policy->strategy == SortStrategy::bitonic)
+                desc.policy->items = std::bit_floor(std::max(2u, desc.policy->items));
             plan = plan_sort(caps(), desc);
         }
         if (!plan) return tl::unexpected(plan.error());
@@ -117,6 +122,6 @@ const Primitive sort_primitive{
     "sort",
     open_sort,
     {to_text(SortStrategy::one_workgroup), to_text(SortStrategy::count_then_scatter),
-     to_text(SortStrategy::look_back)}};
+     to_text(SortStrategy::look_back), to_text(SortStrategy::bitonic)}};
 
 }  // namespace lanewise::bench

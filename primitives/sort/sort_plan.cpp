@@ -3,8 +3,9 @@
 //   one_workgroup        sort_workgroup
 //   count_then_scatter   for each digit sort_counts, sort_offsets, sort_scatter
 //   look_back            sort_histograms, sort_bases; for each digit sort_lookback
-// and before them, where the count is in a buffer, count_to_groups; behind the latter two, for
-// narrow keys, sort_pack.
+//   bitonic              sort_bitonic
+// and before them, where the count is in a buffer, count_to_groups; behind the two in the middle,
+// for narrow keys, sort_pack.
 
 #include <fmt/format.h>
 
@@ -29,10 +30,11 @@ namespace {
 
 using detail::SortTask;
 
-constexpr detail::Names<SortStrategy, 3> kStrategyNames{
+constexpr detail::Names<SortStrategy, 4> kStrategyNames{
     {{SortStrategy::one_workgroup, "one_workgroup"},
      {SortStrategy::count_then_scatter, "count_then_scatter"},
-     {SortStrategy::look_back, "look_back"}}};
+     {SortStrategy::look_back, "look_back"},
+     {SortStrategy::bitonic, "bitonic"}}};
 constexpr detail::Names<SortOrder, 2> kOrderNames{
     {{SortOrder::ascending, "ascending"}, {SortOrder::descending, "descending"}}};
 
@@ -60,6 +62,13 @@ bool has_values(const SortDesc& desc) { return desc.argsort || desc.value_bytes 
 std::uint32_t value_words(const SortDesc& desc) { return desc.argsort ? 1 : desc.value_bytes / 4; }
 std::uint32_t end_bit(const SortDesc& desc) { return desc.end_bit.value_or(key_bits(desc)); }
 std::uint32_t most_bindings(const SortDesc& desc) { return has_values(desc) ? 5 : 3; }
+bool all_bits_count(const SortDesc& desc) {
+    return desc.begin_bit == 0 && end_bit(desc) == key_bits(desc);
+}
+// One workgroup sorts, in one pass: there is one tile.
+bool is_alone(SortStrategy strategy) {
+    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
+}
 
 std::string wrong(const SortDesc& desc) {
     if (desc.value_bytes % 4 != 0 || desc.value_bytes > 16)
@@ -86,13 +95,18 @@ std::string impossible(const SortPolicy& policy, Tier tier) {
         return fmt::format("workgroup_size {} is no power of two from 4 to 1024", w);
     if (policy.items == 0 || policy.items > detail::kMostRankItems)
         return fmt::format("items {} is not from 1 to {}", policy.items, detail::kMostRankItems);
+    if (policy.max_groups == 0) return "max_groups is 0";
+    if (policy.strategy == SortStrategy::bitonic) {
+        if (std::has_single_bit(policy.items) && policy.items >= 2) return {};
+        return fmt::format("items {} of bitonic is no power of two from 2 to {}", policy.items,
+                           detail::kMostRankItems);
+    }
     const std::uint32_t most =
         tier == Tier::barrier ? detail::kMostBarrierRankBits : detail::kMostRankBits;
     if (policy.digit_bits == 0 || policy.digit_bits > most) {
         return fmt::format("digit_bits {} is not from 1 to {}{}", policy.digit_bits, most,
                            tier == Tier::barrier ? " (tier barrier)" : "");
     }
-    if (policy.max_groups == 0) return "max_groups is 0";
     if (policy.strategy == SortStrategy::look_back && policy.patience == 0) return "patience is 0";
     return {};
 }
@@ -103,9 +117,10 @@ struct Digit {
     std::uint32_t bits = 0;
 };
 
-// An empty range is a digit of no bits, which moves nothing.
+// An empty range is a digit of no bits, which moves nothing. A bitonic sort has none.
 std::vector<Digit> digits_of(const SortDesc& desc, const SortPolicy& policy) {
     std::vector<Digit> digits;
+    if (policy.strategy == SortStrategy::bitonic) return digits;
     for (std::uint32_t shift = desc.begin_bit; shift < end_bit(desc); shift += policy.digit_bits)
         digits.push_back({shift, std::min(policy.digit_bits, end_bit(desc) - shift)});
     if (digits.empty()) digits.push_back({desc.begin_bit, 0});
@@ -117,6 +132,37 @@ detail::RankShape rank_shape(const SortPolicy& policy) {
     const std::uint32_t others =
         (1u << policy.digit_bits) + (policy.strategy == SortStrategy::look_back ? 2 : 0);
     return {policy.workgroup_size, policy.items, policy.digit_bits, others};
+}
+
+// A bitonic sort needs the numbers of items for values, and where keys that compare as equal
+// differ.
+bool has_numbers(const SortDesc& desc) { return has_values(desc) || !all_bits_count(desc); }
+
+// Words of workgroup memory of sort_bitonic: kSharedWords of bitonic_barrier.glsl.
+std::uint32_t bitonic_words(const Caps& caps, const SortDesc& desc, Tier tier,
+                            const SortPolicy& policy) {
+    const std::uint32_t tile = policy.workgroup_size * policy.items;
+    std::uint32_t words = (key_words(desc) + (has_numbers(desc) ? 1 : 0)) * (tile + tile / 32);
+    // As in workgroup_words.
+    if (caps.api == Api::webgpu) words += 4;
+    return words + detail::numbering_bytes(caps, tier) / 4;
+}
+
+// Control barriers of sort_bitonic, at most (bitonic_barrier.glsl).
+std::uint32_t bitonic_barriers(const SortTask& desc, const SortPolicy& policy,
+                               std::uint32_t full_subgroup_size) {
+    const auto log2 = [](std::uint32_t power) {
+        return static_cast<std::uint32_t>(std::countr_zero(power));
+    };
+    const std::uint32_t item_bits = log2(policy.items);
+    const std::uint32_t near = item_bits + log2(std::max(1u, full_subgroup_size));
+    const std::uint32_t stages = log2(policy.workgroup_size) + item_bits;
+    std::uint32_t barriers = 2 + (is_narrow(desc) && writes_keys(desc) ? 2 : 0);
+    for (std::uint32_t stage = near + 1; stage <= stages; ++stage) {
+        const auto windows = detail::divide_up(stage - near, item_bits);
+        barriers += static_cast<std::uint32_t>(windows) + 1;
+    }
+    return barriers;
 }
 
 struct Shape {
@@ -157,22 +203,35 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
     const auto size = detail::required_subgroup_size(caps, tier, w, "sort");
     if (!size) return tl::unexpected(size.error());
     shape.subgroup_size = *size;
+    const bool alone = is_alone(policy.strategy);
     const bool look_back = policy.strategy == SortStrategy::look_back;
-    const auto ranks = detail::ranks_of(caps, tier, rank_shape(policy), shape.subgroup_size);
     const auto digit_count = static_cast<std::uint32_t>(shape.digits.size());
     const std::uint32_t row_words = 1u << policy.digit_bits;
     const std::uint32_t histogram_bytes = 4 * digit_count * row_words;
-    if (!ranks || (look_back && histogram_bytes > caps.limits.max_workgroup_memory)) {
-        const std::uint32_t words = detail::rank_words(caps, tier, rank_shape(policy), {});
-        return fail(ErrorCode::limit_exceeded,
-                    fmt::format("policy: workgroup_size {} with items {} and digit_bits {} needs "
-                                "{} bytes of workgroup memory, the device has {}",
-                                w, policy.items, policy.digit_bits,
-                                look_back ? std::max(4 * words, histogram_bytes) : 4 * words,
-                                caps.limits.max_workgroup_memory));
+    if (policy.strategy == SortStrategy::bitonic) {
+        shape.workgroup_memory = 4 * bitonic_words(caps, desc, tier, policy);
+        if (shape.workgroup_memory > caps.limits.max_workgroup_memory) {
+            return fail(ErrorCode::limit_exceeded,
+                        fmt::format("policy: workgroup_size {} with items {} needs {} bytes of "
+                                    "workgroup memory, the device has {}",
+                                    w, policy.items, shape.workgroup_memory,
+                                    caps.limits.max_workgroup_memory));
+        }
+    } else {
+        const auto ranks = detail::ranks_of(caps, tier, rank_shape(policy), shape.subgroup_size);
+        if (!ranks || (look_back && histogram_bytes > caps.limits.max_workgroup_memory)) {
+            const std::uint32_t words = detail::rank_words(caps, tier, rank_shape(policy), {});
+            return fail(
+                ErrorCode::limit_exceeded,
+                fmt::format("policy: workgroup_size {} with items {} and digit_bits {} needs "
+                            "{} bytes of workgroup memory, the device has {}",
+                            w, policy.items, policy.digit_bits,
+                            look_back ? std::max(4 * words, histogram_bytes) : 4 * words,
+                            caps.limits.max_workgroup_memory));
+        }
+        shape.ranks = *ranks;
+        shape.workgroup_memory = 4 * detail::rank_words(caps, tier, rank_shape(policy), *ranks);
     }
-    shape.ranks = *ranks;
-    shape.workgroup_memory = 4 * detail::rank_words(caps, tier, rank_shape(policy), *ranks);
 
     Share& share = shape.share;
     share.tile_items = w * policy.items;
@@ -181,7 +240,6 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
                     fmt::format("policy: {} invocations of {} items are a tile of {}, above {}", w,
                                 policy.items, share.tile_items, detail::kMostRankTile));
     }
-    const bool alone = policy.strategy == SortStrategy::one_workgroup;
     if (alone && count > share.tile_items) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("policy: one workgroup of {} holds {} items, max_count is {}", w,
@@ -212,11 +270,11 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
     std::uint64_t table_words = 0;
     if (look_back) {
         const std::uint64_t tiles = std::max(1u, shape.launch.tiles);
-        table_words = kTicketWords + (digit_count + 2 * tiles) * row_words;
-        shape.state_bytes = histogram_bytes;
+        table_words = kTicketWords + ((digit_count + 2 * tiles) << policy.digit_bits);
+        shape.state_bytes = 4 * digit_count << policy.digit_bits;
     } else if (!alone) {
         // Of any count up to this one.
-        table_words = std::uint64_t{row_words} * detail::partials_bound(share, count);
+        table_words = detail::partials_bound(share, count) << policy.digit_bits;
     }
     shape.table_end =
         detail::round_up(shape.table_offset + 4 * table_words, detail::kScratchAlignment);
@@ -346,7 +404,7 @@ std::string summary_of(const SortDesc& desc) {
                                     : fmt::format("{} keys", to_text(desc.key));
     if (desc.value_bytes != 0) text += fmt::format(" with values of {} bytes", desc.value_bytes);
     text += fmt::format(", {}", to_text(desc.order));
-    if (desc.begin_bit != 0 || end_bit(desc) != key_bits(desc))
+    if (!all_bits_count(desc))
         text += fmt::format(", by bits {} to {}", desc.begin_bit, end_bit(desc));
     if (desc.ping_pong) text += ", in two buffers by turns";
     return text;
@@ -361,8 +419,9 @@ public:
 
     std::vector<Pass> make() {
         const SortStrategy strategy = shape_.policy.strategy;
-        if (strategy == SortStrategy::one_workgroup) {
-            add_workgroup();
+        if (is_alone(strategy)) {
+            passes_.push_back(strategy == SortStrategy::bitonic ? bitonic_pass()
+                                                                : workgroup_pass());
             return std::move(passes_);
         }
         const auto digits = static_cast<std::uint32_t>(shape_.digits.size());
@@ -388,8 +447,8 @@ private:
         return pass;
     }
 
-    // One that ranks keys, in the tier's form.
-    Pass make_rank_pass(const char* name) const {
+    // One that orders keys, in the tier's form.
+    Pass make_sort_pass(const char* name) const {
         const Form form = tier_ == Tier::barrier ? Form::barrier : Form::subgroup;
         Pass pass =
             make_pass(name, form, fmt::format("{}.{}", key_text(), has_values(desc_) ? "v" : "v0"));
@@ -434,6 +493,12 @@ private:
         add(pass, 28, "max_groups", shape_.share.max_groups);
     }
 
+    // Of a pass that is alone.
+    void add_most_results(Pass& pass) const {
+        add(pass, 26, "most_count", desc_.most_count);
+        add(pass, 27, "most_results", desc_.most_results);
+    }
+
     void add_row_constants(Pass& pass) const {
         add(pass, 20, "row_words", 1u << shape_.policy.digit_bits);
         add(pass, 21, "most_tiles", std::max(1u, shape_.launch.tiles));
@@ -443,26 +508,52 @@ private:
         add(pass, 24, "digits", static_cast<std::uint32_t>(shape_.digits.size()));
     }
 
-    void add_workgroup() {
-        Pass pass = make_rank_pass("sort_workgroup");
+    Pass workgroup_pass() const {
+        Pass pass = make_sort_pass("sort_workgroup");
         add_tile_constants(pass, shape_.policy.digit_bits, desc_.begin_bit);
         detail::add_rank_constants(pass, caps_, shape_.ranks);
         add_key_constants(pass, true);
         add_value_constants(pass, true, true);
         add_digits(pass);
         add(pass, 25, "end_bit", end_bit(desc_));
-        add(pass, 26, "most_count", desc_.most_count);
-        add(pass, 27, "most_results", desc_.most_results);
+        add_most_results(pass);
         pass.barriers = static_cast<std::uint32_t>(
             shape_.digits.size() *
             (rank_barriers() + 3 + 2 * (key_words(desc_) - 1) + (has_values(desc_) ? 2 : 0)));
+        add_own_bindings(pass);
+        return pass;
+    }
+
+    Pass bitonic_pass() const {
+        Pass pass = make_sort_pass("sort_bitonic");
+        add(pass, 1, "items", shape_.policy.items);
+        detail::add_subgroup_constants(pass);
+        add_key_constants(pass, true);
+        add_value_constants(pass, true, true);
+        add_most_results(pass);
+        add(pass, 29, "numbers", has_numbers(desc_) ? 1 : 0);
+        const auto below = [](std::uint32_t bit) {
+            return bit < 64 ? (std::uint64_t{1} << bit) - 1 : ~std::uint64_t{0};
+        };
+        const std::uint64_t mask = below(end_bit(desc_)) & ~below(desc_.begin_bit);
+        // Where there are no numbers, what is not there is above all keys of 8 and 16 bits, too.
+        const bool whole = !has_numbers(desc_);
+        add(pass, 30, "low_mask", whole ? ~0u : static_cast<std::uint32_t>(mask));
+        add(pass, 31, "high_mask", whole ? ~0u : static_cast<std::uint32_t>(mask >> 32));
+        pass.barriers =
+            bitonic_barriers(desc_, shape_.policy, pass.full_subgroups ? shape_.subgroup_size : 1);
+        add_own_bindings(pass);
+        return pass;
+    }
+
+    // Of a pass that is alone.
+    void add_own_bindings(Pass& pass) const {
         pass.bindings = {Role::input, writes_keys(desc_) ? PassBuffer(Role::output) : keys_place(0),
                          table()};
         if (has_values(desc_)) {
             pass.bindings.emplace_back(desc_.argsort ? Role::input : Role::values);
             pass.bindings.emplace_back(Role::values_out);
         }
-        passes_.push_back(std::move(pass));
     }
 
     void add_histograms(std::uint32_t digits) {
@@ -519,7 +610,7 @@ private:
         const bool look_back = shape_.policy.strategy == SortStrategy::look_back;
         const bool last = i + 1 == digits;
         const Digit& digit = shape_.digits[i];
-        Pass pass = make_rank_pass(look_back ? "sort_lookback" : "sort_scatter");
+        Pass pass = make_sort_pass(look_back ? "sort_lookback" : "sort_scatter");
         add_tile_constants(pass, digit.bits, digit.shift);
         add_table_offset(pass);
         detail::add_rank_constants(pass, caps_, shape_.ranks);
@@ -555,8 +646,7 @@ private:
         add(pass, 10, "key_kind", detail::element_kind(desc_.key));
         add(pass, 11, "key_bits", key_bits(desc_));
         add(pass, 12, "descending", desc_.order == SortOrder::descending ? 1 : 0);
-        add(pass, 26, "most_count", desc_.most_count);
-        add(pass, 28, "max_groups", shape_.share.max_groups);
+        add_most_count(pass);
         pass.bindings = {keys_after(digits), Role::output, table()};
         passes_.push_back(std::move(pass));
     }
@@ -672,8 +762,7 @@ Result<Plan> detail::plan_sort_task(const Caps& caps, const SortTask& desc) {
         plan.arguments.push_back({Role::values_out, value_bytes, alignment, usage, out});
     plan.arguments.push_back({Role::scratch, scratch_bytes, alignment,
                               detail::scratch_usages(caps, *addressing), Access::read_write});
-    const bool even =
-        policy.strategy != SortStrategy::one_workgroup && shape->digits.size() % 2 == 0;
+    const bool even = !is_alone(policy.strategy) && shape->digits.size() % 2 == 0;
     plan.result = turns && even ? Role::input : Role::output;
     plan.passes = {detail::count_to_groups_pass(caps, shape->share, desc.max_count, *addressing)};
     // Not all of scratch, which may be above what a binding reaches.
@@ -709,9 +798,11 @@ std::optional<SortStrategy> sort_strategy_from_text(std::string_view text) {
 }
 
 std::string to_text(const SortPolicy& policy) {
-    std::string text = fmt::format("{}, workgroup_size {}, items {}, digit_bits {}, max_groups {}",
-                                   to_text(policy.strategy), policy.workgroup_size, policy.items,
-                                   policy.digit_bits, policy.max_groups);
+    std::string text = fmt::format("{}, workgroup_size {}, items {}", to_text(policy.strategy),
+                                   policy.workgroup_size, policy.items);
+    if (policy.strategy != SortStrategy::bitonic)
+        text += fmt::format(", digit_bits {}", policy.digit_bits);
+    text += fmt::format(", max_groups {}", policy.max_groups);
     if (policy.strategy == SortStrategy::look_back)
         text += fmt::format(", patience {}", policy.patience);
     if (policy.silent_tile != ~0u) text += fmt::format(", silent_tile {}", policy.silent_tile);

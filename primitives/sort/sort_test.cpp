@@ -2,7 +2,7 @@
 // range of bits, at sizes where such kernels break), then what the header promises of values, of
 // ping-pong and of tiles that never publish, and the faults that users of other libraries met. The
 // passes are sort_workgroup; sort_counts, sort_offsets and sort_scatter; sort_histograms,
-// sort_bases and sort_lookback.
+// sort_bases and sort_lookback; sort_bitonic.
 #include "lanewise/sort.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,12 @@ namespace lanewise::test {
 namespace {
 
 constexpr SortStrategy kStrategies[] = {SortStrategy::one_workgroup,
-                                        SortStrategy::count_then_scatter, SortStrategy::look_back};
+                                        SortStrategy::count_then_scatter, SortStrategy::look_back,
+                                        SortStrategy::bitonic};
+// Those of one workgroup, which sort one tile.
+bool is_alone(SortStrategy strategy) {
+    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
+}
 constexpr Scalar kKeys[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
                             Scalar::f16, Scalar::u32, Scalar::i32, Scalar::f32,
                             Scalar::u64, Scalar::i64, Scalar::f64};
@@ -132,7 +137,11 @@ bool possible(const Caps& caps, const Row& row) {
     if (!lacking(caps, row.tier).empty()) return false;
     if (row.addressing == Addressing::device_address && !caps.device_addresses) return false;
     if (!has_workgroups(caps, row.tier, row.policy.workgroup_size)) return false;
-    if (row.tier == Tier::barrier && row.policy.digit_bits > 4) return false;
+    if (row.strategy == SortStrategy::bitonic) {
+        if (!std::has_single_bit(row.policy.items) || row.policy.items < 2) return false;
+    } else if (row.tier == Tier::barrier && row.policy.digit_bits > 4) {
+        return false;
+    }
     return !row.ping_pong || (size_of(row.key) >= 4 && row.values != kArgsort);
 }
 
@@ -205,9 +214,7 @@ std::vector<std::uint64_t> sizes_of(const Row& row, const Caps& caps) {
                                         full + tile / 2 + 3,
                                         2 * full + tile + 5};
     std::vector<std::uint64_t> all(sizes.begin(), sizes.end());
-    // It sorts one tile.
-    if (row.strategy == SortStrategy::one_workgroup)
-        std::erase_if(all, [&](std::uint64_t size) { return size > tile; });
+    if (is_alone(row.strategy)) std::erase_if(all, [&](std::uint64_t size) { return size > tile; });
     // The simulator takes all of a test's time for the largest.
     if (TestDevice::shared().is_simulated() && !test_all())
         std::erase_if(all, [&](std::uint64_t size) { return size > 1000 && size > 3 * tile; });
@@ -225,7 +232,7 @@ TEST_P(SortMatrix, AtEverySize) {
     SortRunner runner(device(), desc);
     ASSERT_TRUE(runner);
     EXPECT_EQ(runner.plan().addressing, row.addressing);
-    if (row.strategy != SortStrategy::one_workgroup) {
+    if (!is_alone(row.strategy)) {
         EXPECT_GT(share_out(runner.plan().share, max_count).groups, 1u)
             << "one workgroup is no test of many";
     }
@@ -295,7 +302,7 @@ protected:
     template <class F>
     void for_each_tier_and_tiled_strategy(F&& f) {
         for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-            if (strategy != SortStrategy::one_workgroup) f(tier, strategy);
+            if (!is_alone(strategy)) f(tier, strategy);
         });
     }
     // Drivers have one of the tiers, each another one, where a test takes long.
@@ -338,10 +345,9 @@ protected:
     static std::uint32_t largest_tile() { return workgroup() * 8; }
 
     static SortPolicy tiny(SortStrategy strategy) {
-        const bool one = strategy == SortStrategy::one_workgroup;
         return {.strategy = strategy,
                 .workgroup_size = workgroup(),
-                .items = one ? 8 : items(),
+                .items = is_alone(strategy) ? 8 : items(),
                 .digit_bits = 4,
                 .max_groups = 3,
                 .patience = 16};
@@ -351,19 +357,18 @@ protected:
     // once, and two digits, each of which drivers compile for itself. Orders take turns.
     static SortDesc standard(Tier tier, SortStrategy strategy) {
         const auto form = static_cast<std::size_t>(tier) + static_cast<std::size_t>(strategy);
-        return {
-            .value_bytes = 4,
-            .order = kOrders[form % 2],
-            .end_bit = 8,
-            .max_count = strategy == SortStrategy::one_workgroup ? largest_tile() : 11 * tile() + 1,
-            .tier = tier,
-            .policy = tiny(strategy)};
+        return {.value_bytes = 4,
+                .order = kOrders[form % 2],
+                .end_bit = 8,
+                .max_count = is_alone(strategy) ? largest_tile() : 11 * tile() + 1,
+                .tier = tier,
+                .policy = tiny(strategy)};
     }
     // The same of so many items, however large the tile that one workgroup sorts then is.
     static SortDesc standard(Tier tier, SortStrategy strategy, std::uint64_t max_count) {
         SortDesc desc = standard(tier, strategy);
         desc.max_count = max_count;
-        if (strategy == SortStrategy::one_workgroup && max_count > largest_tile()) {
+        if (is_alone(strategy) && max_count > largest_tile()) {
             // 16 items, of 12 bytes at most, in half of what any device has of workgroup memory.
             desc.policy->workgroup_size = std::bit_ceil(static_cast<std::uint32_t>(
                 std::max<std::uint64_t>(workgroup(), (max_count + 15) / 16)));
@@ -576,7 +581,7 @@ TEST_F(SortTest, EqualKeysKeepTheirOrder) {
     U32 keys(count);
     for (std::uint32_t i = 0; i < count; ++i) keys[i] = 7 * i % 4;
     for_each_tier_and_strategy([&](Tier tier, SortStrategy strategy) {
-        const bool alone = strategy == SortStrategy::one_workgroup;
+        const bool alone = is_alone(strategy);
         if (!takes(alone ? 0 : static_cast<std::size_t>(strategy), tier, 2)) return;
         SortDesc desc = standard(tier, strategy, count);
         desc.order = SortOrder::ascending;
@@ -703,6 +708,68 @@ TEST_F(SortTest, EmptyInputWritesNothing) {
         // Clamped to max_count, which is 0.
         none.expect_right({}, {}, {.count_in_buffer = true, .count_value = 12345});
     });
+}
+
+// Every number of items that a bitonic sort's workgroup holds: each stage with a last block of
+// every length. Keys alone and with what tells equal ones apart; in every order that such networks
+// are known to get wrong.
+TEST_F(SortTest, EverySizeOfABitonicSort) {
+    for_each_tier([&](Tier tier) {
+        for (const std::uint32_t items : {2u, 4u}) {
+            for (const std::uint32_t value_bytes : {0u, 4u}) {
+                if (!takes(items / 2 + value_bytes / 4, tier, 2)) continue;
+                SortDesc desc = standard(tier, SortStrategy::bitonic);
+                desc.value_bytes = value_bytes;
+                if (value_bytes == 0) desc.end_bit.reset();
+                desc.policy->items = items;
+                desc.max_count = workgroup() * items;
+                SCOPED_TRACE(fmt::format("{} items, {} bytes of values", items, value_bytes));
+                SortRunner runner(device(), desc);
+                ASSERT_TRUE(runner);
+                for (std::size_t count = 0; count <= desc.max_count; ++count) {
+                    const SortData data = kSortData[count % std::size(kSortData)];
+                    runner.expect_right_with_values(
+                        make_sort_keys(desc, count, count, data).bytes(), count,
+                        {.count_in_buffer = count % 2 == 0, .timestamps = false});
+                    if (HasFailure()) return;
+                }
+                for (const SortData data : kSortData) {
+                    runner.expect_right_with_values(
+                        make_sort_keys(desc, desc.max_count, 2, data).bytes(), 2,
+                        {.timestamps = false});
+                }
+                // Up to the middle and down again.
+                U32 pipe(desc.max_count);
+                for (std::size_t i = 0; i < pipe.size(); ++i)
+                    pipe[i] = static_cast<std::uint32_t>(std::min(i, pipe.size() - 1 - i));
+                runner.expect_right_with_values(bytes_of(pipe), 3, {.timestamps = false});
+            }
+        }
+    });
+}
+
+// A network that sorts every input of zeros and ones sorts every input (Knuth, The Art of Computer
+// Programming, volume 3, 5.3.4, theorem Z).
+TEST_F(SortTest, EveryBitonicSortOfZerosAndOnes) {
+    for (const Tier tier : {Tier::portable, Tier::barrier}) {
+        if (!lacking(device().caps(), tier).empty()) continue;
+        SCOPED_TRACE(to_text(tier));
+        claim(tier);
+        SortDesc desc = standard(tier, SortStrategy::bitonic);
+        desc.value_bytes = 0;
+        desc.end_bit.reset();
+        desc.policy->workgroup_size = 4;
+        desc.policy->items = 2;
+        desc.max_count = 8;
+        SortRunner runner(device(), desc);
+        ASSERT_TRUE(runner);
+        for (std::uint32_t choice = 0; choice < 256; ++choice) {
+            U32 keys(8);
+            for (std::uint32_t i = 0; i < 8; ++i) keys[i] = choice >> i & 1;
+            runner.expect_right(bytes_of(keys), {}, {.timestamps = false});
+            if (HasFailure()) return;
+        }
+    }
 }
 
 // A2: every size from one tile to two, where a tail of every length follows a full tile.
@@ -837,10 +904,10 @@ TEST_F(SortTest, ManySubgroupsAndOne) {
             SCOPED_TRACE(fmt::format("W {}", workgroup_size));
             SortDesc desc = standard(tier, strategy);
             desc.policy->workgroup_size = workgroup_size;
-            desc.policy->items = 1;
+            desc.policy->items = strategy == SortStrategy::bitonic ? 2 : 1;
             desc.policy->max_groups = 2;
             desc.max_count =
-                strategy == SortStrategy::one_workgroup ? workgroup_size : workgroup_size * 3 + 7;
+                is_alone(strategy) ? workgroup_size * desc.policy->items : workgroup_size * 3 + 7;
             const auto plan = plan_sort(device().caps(), desc);
             if (!plan && workgroup_size == most) {
                 // For so many counters not every device has the workgroup memory.
@@ -868,8 +935,10 @@ TEST_F(SortTest, WorkgroupsSmallerThanASubgroup) {
                     fmt::format("{} W {} {}", to_text(tier), workgroup_size, to_text(strategy)));
                 SortDesc desc = standard(tier, strategy, 100);
                 desc.policy->workgroup_size = workgroup_size;
-                desc.policy->items = strategy == SortStrategy::one_workgroup ? 25 : 3;
-                if (strategy == SortStrategy::one_workgroup) desc.max_count = 25 * workgroup_size;
+                desc.policy->items = strategy == SortStrategy::bitonic ? 32
+                                     : is_alone(strategy)              ? 25
+                                                                       : 3;
+                if (is_alone(strategy)) desc.max_count = desc.policy->items * workgroup_size;
                 SortRunner runner(device(), desc);
                 ASSERT_TRUE(runner);
                 for (const std::size_t count : {1u, 3u, 12u, 13u, 27u, 100u})
@@ -891,11 +960,11 @@ TEST_F(SortTest, PoliciesAtTheirEnds) {
                 SortDesc desc = standard(tier, strategy);
                 desc.policy->digit_bits =
                     tier == Tier::barrier ? std::min(digit_bits, 4u) : digit_bits;
-                desc.policy->items = items;
+                const bool bitonic = strategy == SortStrategy::bitonic;
+                desc.policy->items = bitonic ? std::bit_floor(std::max(items, 2u)) : items;
                 desc.end_bit = digit_bits;
-                const std::uint32_t tile_items = workgroup() * items;
-                desc.max_count =
-                    strategy == SortStrategy::one_workgroup ? tile_items : tile_items + 11;
+                const std::uint32_t tile_items = workgroup() * desc.policy->items;
+                desc.max_count = is_alone(strategy) ? tile_items : tile_items + 11;
                 SCOPED_TRACE(fmt::format("{} bits, {} items", digit_bits, items));
                 const auto plan = plan_sort(device().caps(), desc);
                 if (!plan) {
@@ -1483,8 +1552,7 @@ TEST_F(SortTest, AnyRequest) {
             row.ping_pong = below(4) == 0;
         } while (!possible(device().caps(), row));
         row.data = pick(kSortData);
-        const std::uint64_t most =
-            row.strategy == SortStrategy::one_workgroup ? row.tile() : row.tile() * 4 + below(50);
+        const std::uint64_t most = is_alone(row.strategy) ? row.tile() : row.tile() * 4 + below(50);
         SortDesc desc = row.desc(std::min<std::uint64_t>(most, 1000));
         // Drivers compile each digit for itself.
         const bool few = !device().is_simulated();

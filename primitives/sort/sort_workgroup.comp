@@ -54,6 +54,7 @@ layout(constant_id = 18) const uint kWriteKeys = 1u;           // 0: only values
 layout(constant_id = 24) const uint kDigits = 4u;              // how many digits there are
 layout(constant_id = 25) const uint kEndBit = 32u;             // one past the last bit that counts
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
+layout(constant_id = 27) const uint kMostResults = ~0u;         // of them in order; ~0: all
 const uint kBins = 1u << kDigitBits;
 
 #ifdef LW_VALUES
@@ -78,18 +79,9 @@ LW_BUFFER(values_out, 4, writeonly)
 #endif
 #include "tile/load_key.glsl"
 #include "tile/records.glsl"
+#include "tile/store_sorted.glsl"
 
 void workgroup_counted(uint vlane, uint totals[kBinsPerLane]) {}
-
-void store_key(uint place, Key image) {
-    Key key = key_of_image(image);
-#if LW_KEY_WORDS == 2
-    LW_WORD(keys_out, 2u * place) = key.low;
-    LW_WORD(keys_out, 2u * place + 1u) = key.high;
-#else
-    LW_WORD(keys_out, place) = key.low;
-#endif
-}
 
 void main() {
     RankLane lane = workgroup_rank_lane();
@@ -134,39 +126,7 @@ void main() {
         barrier();
 #endif
     }
-    if (kWriteKeys != 0u) {
-        if (kSourceBits >= 32u) {
-            [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-                uint place = tile_place(lane, k);
-                if (place < items) store_key(place, keys[k]);
-            }
-        } else {
-            [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-                uint place = tile_place(lane, k);
-                if (place < items) sh_words[place] = key_of_image(keys[k]).low;
-            }
-            barrier();
-            const uint per_word = 32u / (kSourceBits < 32u ? kSourceBits : 32u);
-            for (uint i = lane.vlane; i * per_word < items; i += kWorkgroupSize) {
-                uint there = min(per_word, items - i * per_word);
-                uint word = there < per_word ? LW_WORD(keys_out, i) : 0u;
-                for (uint j = 0u; j < there; ++j) {
-                    word = bitfieldInsert(word, sh_words[i * per_word + j], int(j * kSourceBits), int(kSourceBits));
-                }
-                LW_WORD(keys_out, i) = word;
-            }
-        }
-    }
-#ifdef LW_VALUES
-    [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-        uint place = tile_place(lane, k);
-        if (place < items) {
-            [[unroll]] for (uint word = 0u; word < kValueWords; ++word) {
-                uint value = numbers[k];
-                if (kIndices == 0u) value = LW_WORD(values_in, value * kValueWords + word);
-                LW_WORD(values_out, place * kValueWords + word) = value;
-            }
-        }
-    }
-#endif
+    uint places[kItems];
+    [[unroll]] for (uint k = 0u; k < kItems; ++k) places[k] = tile_place(lane, k);
+    workgroup_store_sorted(lane.vlane, 0u, places, keys, numbers, min(items, kMostResults));
 }

@@ -39,7 +39,8 @@ const kIndices = 0u;          // id 17; 1: values are the numbers of the items
 const kWriteKeys = 1u;        // id 18; 0: only values are wanted
 const kDigits = 4u;           // id 24; how many digits there are
 const kEndBit = 32u;          // id 25; one past the last bit that counts
-const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
+const kMostCount = 4294967295u;    // id 26; of the items, the first so many; ~0: all
+const kMostResults = 4294967295u;  // id 27; of them in order; ~0: all
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -59,22 +60,9 @@ const kBins = 1u << kDigitBits;
 //#endif
 //#include "tile/load_key.wgsl"
 //#include "tile/records.wgsl"
+//#include "tile/store_sorted.wgsl"
 
 fn workgroup_counted(vlane: u32, totals: ptr<function, Bins>) {}
-
-fn store_key(place: u32, image: Key) {
-    let key = key_of_image(image);
-//#if LW_KEY_WORDS == 2
-    keys_out[2u * place] = key.low;
-    keys_out[2u * place + 1u] = key.high;
-//#else
-    keys_out[place] = key.low;
-//#endif
-}
-
-//#if kSourceBits < 32
-const kPerWord = 32u / kSourceBits;
-//#endif
 
 fn run(number: Lane, group: Group) {
     let lane = workgroup_rank_lane(number, group);
@@ -120,41 +108,8 @@ fn run(number: Lane, group: Group) {
 //#endif
         digit += 1u;
     }
-//#if kWriteKeys && kSourceBits >= 32
-    for (var k = 0u; k < kItems; k++) {
-        let place = tile_place(lane, k);
-        if (place < items) { store_key(place, keys[k]); }
-    }
-//#elif kWriteKeys
-    for (var k = 0u; k < kItems; k++) {
-        let place = tile_place(lane, k);
-        if (place < items) { store_shared(place, key_of_image(keys[k]).low); }
-    }
-    workgroupBarrier();
-    for (var i = lane.vlane; i * kPerWord < items; i += kWorkgroupSize) {
-        let there = min(kPerWord, items - i * kPerWord);
-        var word = 0u;
-        if (there < kPerWord) { word = keys_out[i]; }
-        for (var j = 0u; j < kPerWord; j++) {
-            if (j < there) {
-                word = insertBits(word, load_shared(i * kPerWord + j), j * kSourceBits, kSourceBits);
-            }
-        }
-        keys_out[i] = word;
-    }
-//#endif
-//#if LW_VALUES
-    for (var k = 0u; k < kItems; k++) {
-        let place = tile_place(lane, k);
-        if (place < items) {
-            for (var word = 0u; word < kValueWords; word++) {
-//#if kIndices
-                values_out[place * kValueWords + word] = numbers[k];
-//#else
-                values_out[place * kValueWords + word] = values_in[numbers[k] * kValueWords + word];
-//#endif
-            }
-        }
-    }
-//#endif
+    var places: Ranks;
+    for (var k = 0u; k < kItems; k++) { places[k] = tile_place(lane, k); }
+    workgroup_store_sorted(lane.vlane, 0u, &places, &keys, &numbers,
+                           min(items, kMostResults));
 }

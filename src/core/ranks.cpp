@@ -53,12 +53,16 @@ std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const RankShape& shap
     return std::nullopt;
 }
 
+void add_subgroup_constants(Pass& pass) {
+    pass.constants.push_back({5, "subgroup_size", pass.required_subgroup_size});
+    pass.constants.push_back({6, "full_subgroups", pass.full_subgroups ? 1u : 0u});
+}
+
 void add_rank_constants(Pass& pass, const Caps& caps, const Ranks& ranks) {
     const std::uint32_t size = pass.required_subgroup_size;
     const std::uint32_t largest = size != 0 ? size : caps.subgroup.max_size;
     const auto words = static_cast<std::uint32_t>(divide_up(largest, 32));
-    pass.constants.push_back({5, "subgroup_size", size});
-    pass.constants.push_back({6, "full_subgroups", pass.full_subgroups ? 1u : 0u});
+    add_subgroup_constants(pass);
     pass.constants.push_back({7, "ballot_words", std::clamp(words, 1u, 4u)});
     pass.constants.push_back({8, "rank_slots", ranks.slots});
     pass.constants.push_back({9, "rank_overlay", ranks.overlay ? 1u : 0u});

@@ -32,7 +32,7 @@ expect_good
 check "pairs" json 'j["sections"][0]["op"] == "pairs"'
 check "one reading, then a reading and a writing for each digit" \
     json 'j["sections"][0]["rows"][0]["bytes"] == 1024 * (8 + 8 * 2 * (8 + 8))'
-check "strategies" json '{"one_workgroup", "count_then_scatter", "look_back"} == {r["asked_strategy"] for r in j["sections"][0]["rows"][1:]}'
+check "strategies" json '{"one_workgroup", "count_then_scatter", "look_back", "bitonic"} == {r["asked_strategy"] for r in j["sections"][0]["rows"][1:]}'
 check "verified" json 'j["sections"][0]["rows"][0]["verified"]'
 run bench sort --sizes 10:10 --value-bytes 5
 expect_refused 5

@@ -25,7 +25,12 @@ constexpr Scalar kKeys[] = {Scalar::u8,  Scalar::i8,  Scalar::u16, Scalar::i16,
 constexpr Tier kTiers[] = {Tier::pinned, Tier::portable, Tier::barrier};
 constexpr Addressing kAddressings[] = {Addressing::descriptor, Addressing::device_address};
 constexpr SortStrategy kStrategies[] = {SortStrategy::one_workgroup,
-                                        SortStrategy::count_then_scatter, SortStrategy::look_back};
+                                        SortStrategy::count_then_scatter, SortStrategy::look_back,
+                                        SortStrategy::bitonic};
+// Those of one workgroup, which sort one tile.
+bool is_alone(SortStrategy strategy) {
+    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
+}
 constexpr SortOrder kOrders[] = {SortOrder::ascending, SortOrder::descending};
 // Bytes of a value; 1 stands for argsort.
 constexpr std::uint32_t kValues[] = {0, 4, 8, 12, 16, 1};
@@ -182,7 +187,7 @@ TEST(SortPlan, EveryRequestOnEveryDevice) {
                                       .addressing = addressing};
                         desc = with_values(desc, values);
                         if (form % 4 == 0) desc.end_bit = size_of(key) * 8 / 2;
-                        if (form % 5 == 0) desc.policy = policy_with(kStrategies[form / 5 % 3]);
+                        if (form % 5 == 0) desc.policy = policy_with(kStrategies[form / 5 % 4]);
                         if (form % 7 == 0) desc.ping_pong = size_of(key) >= 4 && !desc.argsort;
                         plans += expect_plan_or_reason(device.caps, desc) ? 1 : 0;
                     }
@@ -228,16 +233,15 @@ TEST(SortPlan, ACapableDeviceRunsEverythingInEveryTier) {
                         for (const SortStrategy strategy : kStrategies) {
                             for (const bool ping_pong : {false, true}) {
                                 if (ping_pong && (size_of(key) < 4 || values == kArgsort)) continue;
-                                const SortDesc desc = with_values(
-                                    {.key = key,
-                                     .order = order,
-                                     .ping_pong = ping_pong,
-                                     .max_count =
-                                         strategy == SortStrategy::one_workgroup ? 512u : 100000u,
-                                     .tier = tier,
-                                     .addressing = addressing,
-                                     .policy = policy_with(strategy)},
-                                    values);
+                                const SortDesc desc =
+                                    with_values({.key = key,
+                                                 .order = order,
+                                                 .ping_pong = ping_pong,
+                                                 .max_count = is_alone(strategy) ? 512u : 100000u,
+                                                 .tier = tier,
+                                                 .addressing = addressing,
+                                                 .policy = policy_with(strategy)},
+                                                values);
                                 const auto plan = plan_sort(caps, desc);
                                 ASSERT_TRUE(plan) << text(desc) << ": " << plan.error().message;
                             }
@@ -326,18 +330,19 @@ TEST(SortPlan, StrategiesHaveTheirPasses) {
         for (const std::uint32_t bits : {32u, 30u, 4u, 5u, 1u}) {
             const std::uint32_t digits = (bits + 3) / 4;
             const auto names_with = [&](SortStrategy strategy) {
-                const auto plan = plan_sort(
-                    described("nvidia"),
-                    {.value_bytes = 4,
-                     .end_bit = bits,
-                     .max_count = strategy == SortStrategy::one_workgroup ? 500u : 1u << 20,
-                     .tier = tier,
-                     .policy = policy_with(strategy)});
+                const auto plan = plan_sort(described("nvidia"),
+                                            {.value_bytes = 4,
+                                             .end_bit = bits,
+                                             .max_count = is_alone(strategy) ? 500u : 1u << 20,
+                                             .tier = tier,
+                                             .policy = policy_with(strategy)});
                 EXPECT_TRUE(plan) << plan.error().message;
                 return plan ? passes_of(*plan) : std::vector<std::string>();
             };
             EXPECT_EQ(names_with(SortStrategy::one_workgroup),
                       (std::vector<std::string>{"sort_workgroup"}));
+            EXPECT_EQ(names_with(SortStrategy::bitonic),
+                      (std::vector<std::string>{"sort_bitonic"}));
             const auto three = names_with(SortStrategy::count_then_scatter);
             for (const char* name : {"sort_counts", "sort_offsets", "sort_scatter"})
                 EXPECT_EQ(std::ranges::count(three, name), digits) << name;
@@ -447,13 +452,27 @@ TEST(SortPlan, ImpossiblePoliciesAreRefused) {
             refused([&](SortPolicy& policy) { policy.items = items; },
                     {"items", std::to_string(items).c_str()});
         }
+        const bool bitonic = strategy == SortStrategy::bitonic;
+        if (bitonic) {
+            for (const std::uint32_t items : {1u, 3u, 12u, 31u}) {
+                refused([&](SortPolicy& policy) { policy.items = items; },
+                        {"items", "bitonic", "power of two", std::to_string(items).c_str()});
+            }
+        }
         for (const std::uint32_t bits : {0u, 9u, 32u, ~0u}) {
+            if (bitonic) {  // which has no digits
+                SortPolicy policy = good;
+                policy.digit_bits = bits;
+                EXPECT_TRUE(expect_plan_or_reason(caps, {.max_count = 500, .policy = policy}));
+                continue;
+            }
             refused([&](SortPolicy& policy) { policy.digit_bits = bits; },
                     {"digit", std::to_string(bits).c_str()});
         }
         refused([](SortPolicy& policy) { policy.max_groups = 0; }, {"max_groups"});
         // In the tier barrier digits have 4 bits at most.
         for (const std::uint32_t bits : {5u, 8u}) {
+            if (bitonic) continue;
             SortDesc desc{.max_count = 500, .tier = Tier::barrier, .policy = good};
             desc.policy->digit_bits = bits;
             expect_refused(caps, desc, ErrorCode::bad_argument,
@@ -623,16 +642,23 @@ TEST(SortPlan, PoliciesThatTakeTooMuchAreRefused) {
     expect_refused(caps,
                    {.key = Scalar::u64, .value_bytes = 16, .max_count = 32768, .policy = policy},
                    ErrorCode::limit_exceeded, {"memory"});
+    policy.strategy = SortStrategy::bitonic;
+    expect_refused(caps,
+                   {.key = Scalar::u64, .value_bytes = 16, .max_count = 32768, .policy = policy},
+                   ErrorCode::limit_exceeded, {"memory"});
     // One workgroup sorts one tile.
-    policy.items = 1;
-    policy.workgroup_size = 64;
-    EXPECT_TRUE(plan_sort(caps, {.max_count = 64, .policy = policy}));
-    const auto more = plan_sort(caps, {.max_count = 65, .policy = policy});
-    ASSERT_FALSE(more);
-    EXPECT_TRUE(more.error().code == ErrorCode::limit_exceeded ||
-                more.error().code == ErrorCode::bad_argument)
-        << more.error().message;
-    EXPECT_TRUE(contains(more.error().message, {"64"})) << more.error().message;
+    for (const SortStrategy strategy : {SortStrategy::one_workgroup, SortStrategy::bitonic}) {
+        policy.strategy = strategy;
+        policy.items = 2;
+        policy.workgroup_size = 32;
+        EXPECT_TRUE(plan_sort(caps, {.max_count = 64, .policy = policy}));
+        const auto more = plan_sort(caps, {.max_count = 65, .policy = policy});
+        ASSERT_FALSE(more);
+        EXPECT_TRUE(more.error().code == ErrorCode::limit_exceeded ||
+                    more.error().code == ErrorCode::bad_argument)
+            << more.error().message;
+        EXPECT_TRUE(contains(more.error().message, {"64"})) << more.error().message;
+    }
 }
 
 // E1, D6: scratch never shrinks as the count grows, and its parts begin where any device can bind:
@@ -644,7 +670,7 @@ TEST(SortPlan, ScratchGrowsWithTheCount) {
         for (const SortStrategy strategy : kStrategies) {
             SortPolicy policy = policy_with(strategy);
             policy.workgroup_size = 16;
-            policy.items = 3;
+            policy.items = strategy == SortStrategy::bitonic ? 4 : 3;
             policy.max_groups = 7;
             policies.push_back(policy);
         }
@@ -658,7 +684,7 @@ TEST(SortPlan, ScratchGrowsWithTheCount) {
                                         .policy = policy};
                     const auto plan = plan_sort(device.caps, desc);
                     if (!plan) {
-                        const bool one = policy && policy->strategy == SortStrategy::one_workgroup;
+                        const bool one = policy && is_alone(policy->strategy);
                         EXPECT_TRUE(one || plan.error().code == ErrorCode::limit_exceeded)
                             << count << ": " << plan.error().message;
                         return;
@@ -793,7 +819,7 @@ TEST(SortPlan, EverySubgroupSizeWithEveryWorkgroupSize) {
                                       .tier = tier,
                                       .policy = policy_with(strategy)};
                         desc.policy->workgroup_size = workgroup;
-                        desc.policy->items = 1;
+                        desc.policy->items = strategy == SortStrategy::bitonic ? 2 : 1;
                         SCOPED_TRACE(
                             fmt::format("S {} W {} subgroups {}", size, workgroup, subgroups));
                         const bool planned = expect_plan_or_reason(caps, desc);

@@ -152,7 +152,7 @@ void add_sorts(Texts& texts, const Caps& caps) {
     for (const Scalar key : {Scalar::u8, Scalar::i16, Scalar::f32, Scalar::u64}) {
         for (const SortStrategy strategy :
              {SortStrategy::one_workgroup, SortStrategy::count_then_scatter,
-              SortStrategy::look_back}) {
+              SortStrategy::look_back, SortStrategy::bitonic}) {
             for (const std::uint32_t value_bytes : {0u, 12u, 1u}) {  // 1: argsort
                 SortDesc desc{.key = key, .max_count = 3840};
                 desc.argsort = value_bytes == 1;
@@ -161,6 +161,10 @@ void add_sorts(Texts& texts, const Caps& caps) {
                                          .workgroup_size = 256,
                                          .items = 15,
                                          .digit_bits = most_bits};
+                if (strategy == SortStrategy::bitonic) {
+                    desc.policy->items = 8;
+                    desc.max_count = 2048;
+                }
                 add_sort(texts, roomy, desc);
                 // Small ones, some descending, and with bits that make no whole digits.
                 if (value_bytes == 12) desc.order = SortOrder::descending;

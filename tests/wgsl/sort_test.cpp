@@ -20,7 +20,12 @@ namespace {
 using simulator::Machine;
 
 constexpr SortStrategy kStrategies[] = {SortStrategy::one_workgroup,
-                                        SortStrategy::count_then_scatter, SortStrategy::look_back};
+                                        SortStrategy::count_then_scatter, SortStrategy::look_back,
+                                        SortStrategy::bitonic};
+// Those of one workgroup, which sort one tile.
+bool is_alone(SortStrategy strategy) {
+    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
+}
 constexpr Tier kTiers[] = {Tier::portable, Tier::barrier};
 
 constexpr std::uint32_t kItems = 3;
@@ -46,8 +51,7 @@ void expect_right(const Machine& machine, const SortDesc& desc, std::size_t coun
     const auto plan = plan_sort(caps, desc);
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->tier, desc.tier.value_or(plan->tier));
-    const bool packs = size_of(desc.key) < 4 && !desc.argsort &&
-                       desc.policy->strategy != SortStrategy::one_workgroup;
+    const bool packs = size_of(desc.key) < 4 && !desc.argsort && !is_alone(desc.policy->strategy);
     ASSERT_EQ(plan->passes.back().name == "sort_pack", packs);
     const std::vector<std::byte> keys = make_keys(desc.key, count, seed);
     const std::vector<std::byte> values = make_values(desc.value_bytes, count);
@@ -85,14 +89,14 @@ protected:
     // Small: a few hundred items cross many tiles and workgroups.
     SortDesc desc(Scalar key, SortStrategy strategy, Tier tier) const {
         SortDesc made{.key = key, .max_count = 7 * tile()};
-        if (strategy == SortStrategy::one_workgroup) made.max_count = tile();
         made.tier = tier;
         made.policy = SortPolicy{.strategy = strategy,
                                  .workgroup_size = workgroup_size(),
-                                 .items = kItems,
+                                 .items = strategy == SortStrategy::bitonic ? 4 : kItems,
                                  .digit_bits = tier == Tier::barrier ? 4u : 6u,
                                  .max_groups = 4,
                                  .patience = 16};
+        if (is_alone(strategy)) made.max_count = workgroup_size() * made.policy->items;
         return made;
     }
 };
@@ -215,7 +219,7 @@ TEST_P(WgslSort, KeysAndValues) {
             if ((seed + seed / 6 + std::bit_width(size())) % 6 != 0) continue;
             const std::uint64_t choice = hash(seed, size());
             const Tier tier = kTiers[choice % 2];
-            const SortStrategy strategy = kStrategies[choice / 2 % 3];
+            const SortStrategy strategy = kStrategies[choice / 2 % 4];
             SortDesc sort = desc(key, strategy, tier);
             sort.argsort = value_bytes == 1;
             sort.value_bytes = sort.argsort ? 0 : value_bytes;
