@@ -143,7 +143,8 @@ struct Plan {
     std::uint32_t element_bytes = 0;  // bytes of one input element
     std::uint32_t result_bytes = 0;   // bytes of one output for each item; 0: the output is one
     std::uint32_t value_bytes = 0;    // bytes of one of the values; 0: there are none
-    std::uint64_t max_results = 0;    // most outputs (and values_out); 0: as many as items
+    // Most outputs (and values_out), where they may be fewer than items.
+    std::optional<std::uint64_t> max_results;
     Share share;
     // input, output, values, values_out, offsets and scratch, as there are, for the caller to
     // provide; requirements() by another name.

@@ -67,13 +67,13 @@ Share share_out(uvec2 count, uint tile_items, uint max_groups, uint max_tiles_pe
     return Share(count, tiles, tiles_per_group, groups);
 }
 
-// Of the first `most` items of a use, which are shared out as if there were no others; most ~0: of all.
-// Workgroups that the dispatch has beyond Share::groups have no part.
-Share read_first_share(uint most, uint tile_items, uint max_groups) {
+// Of the first `most` items of a use, shared out over the workgroups of all; most ~0: of all. Workgroups
+// from Share::groups on have no part.
+Share read_first_share(uint most, uint tile_items) {
     Share share = read_share();
     if (most != ~0u) {
         uint count = share.count.y != 0u ? most : min(share.count.x, most);
-        share = share_out(uvec2(count, 0u), tile_items, max_groups, ~0u);
+        share = share_out(uvec2(count, 0u), tile_items, share.groups, ~0u);
     }
     return share;
 }

@@ -50,13 +50,13 @@ fn share_out(count: vec2<u32>, tile_items: u32, max_groups: u32, max_tiles_per_d
     return Share(count, tiles, tiles_per_group, groups);
 }
 
-// Of the first `most` items of a use, which are shared out as if there were no others; most ~0: of all.
-// Workgroups that the dispatch has beyond Share::groups have no part.
-fn read_first_share(most: u32, tile_items: u32, max_groups: u32) -> Share {
+// Of the first `most` items of a use, shared out over the workgroups of all; most ~0: of all. Workgroups
+// from Share::groups on have no part.
+fn read_first_share(most: u32, tile_items: u32) -> Share {
     var share = read_share();
     if (most != 0xffffffffu) {
         let count = select(min(share.count.x, most), most, share.count.y != 0u);
-        share = share_out(vec2<u32>(count, 0u), tile_items, max_groups, 0xffffffffu);
+        share = share_out(vec2<u32>(count, 0u), tile_items, share.groups, 0xffffffffu);
     }
     return share;
 }

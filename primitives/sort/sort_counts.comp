@@ -39,7 +39,6 @@ layout(constant_id = 12) const uint kDescending = 0u;          // 1: from the la
 layout(constant_id = 13) const uint kSourceBits = 32u;         // of a key in keys_in
 layout(constant_id = 14) const uint kImageIn = 1u;             // 0: keys_in has images
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
-layout(constant_id = 28) const uint kMaxGroups = 1024u;        // of one dispatch
 const uint kBins = 1u << kDigitBits;
 
 #define LW_BINDINGS 2
@@ -57,7 +56,7 @@ shared uint sh_bins[kBins];
 void main() {
     uint lane = gl_LocalInvocationIndex;
     uint group = group_number();
-    Share share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    Share share = read_first_share(kMostCount, kTileItems);
     for (uint bin = lane; bin < kBins; bin += kWorkgroupSize) sh_bins[bin] = 0u;
     barrier();
     uint end = min((group + 1u) * share.tiles_per_group, share.tiles);

@@ -21,7 +21,6 @@ const kDescending = 0u;       // id 12; 1: from the largest key to the smallest
 const kSourceBits = 32u;      // id 13; of a key in keys_in
 const kImageIn = 1u;          // id 14; 0: keys_in has images
 const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
-const kMaxGroups = 1024u;     // id 28; of one dispatch
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -39,7 +38,7 @@ var<workgroup> sh_bins: array<atomic<u32>, kBins>;
 @compute @workgroup_size(kWorkgroupSize)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) workgroup: vec3<u32>) {
     let group = parameters.first_group + workgroup.x;
-    let share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    let share = read_first_share(kMostCount, kTileItems);
     for (var bin = lane; bin < kBins; bin += kWorkgroupSize) { atomicStore(&sh_bins[bin], 0u); }
     workgroupBarrier();
     let end = min((group + 1u) * share.tiles_per_group, share.tiles);

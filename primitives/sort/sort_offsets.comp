@@ -24,7 +24,6 @@ layout(constant_id = 1) const uint kItems = 8u;                // of a lane and 
 layout(constant_id = 2) const uint kDigitBits = 8u;            // of this digit; 0 to 8
 layout(constant_id = 4) const uint kTableOffset = 64u;         // in scratch, words
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
-layout(constant_id = 28) const uint kMaxGroups = 1024u;        // of one dispatch
 const uint kBins = 1u << kDigitBits;
 
 #define LW_BINDINGS 1
@@ -39,7 +38,7 @@ const uint kRun = 4u;  // neighbouring words of a lane
 
 void main() {
     uint lane = gl_LocalInvocationIndex;
-    uint words = kBins * read_first_share(kMostCount, kTileItems, kMaxGroups).groups;
+    uint words = kBins * read_first_share(kMostCount, kTileItems).groups;
     uint before = 0u;
     for (uint first = 0u; first < words; first += kRun * kWorkgroupSize) {
         uint begin = first + lane * kRun;

@@ -14,7 +14,6 @@ const kItems = 8u;            // id 1; of a lane and tile
 const kDigitBits = 8u;        // id 2; of this digit; 0 to 8
 const kTableOffset = 64u;     // id 4; in scratch, words
 const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
-const kMaxGroups = 1024u;     // id 28; of one dispatch
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -29,7 +28,7 @@ const kRun = 4u;  // neighbouring words of a lane
 
 @compute @workgroup_size(kWorkgroupSize)
 fn main(@builtin(local_invocation_index) lane: u32) {
-    let words = kBins * read_first_share(kMostCount, kTileItems, kMaxGroups).groups;
+    let words = kBins * read_first_share(kMostCount, kTileItems).groups;
     var before = 0u;
     for (var first = 0u; first < words; first += kRun * kWorkgroupSize) {
         let begin = first + lane * kRun;

@@ -30,7 +30,6 @@ layout(constant_id = 10) const uint kKeyKind = 0u;             // item/names.gls
 layout(constant_id = 11) const uint kKeyBits = 32u;            // 8, 16, 32, 64
 layout(constant_id = 12) const uint kDescending = 0u;          // 1: from the largest key to the smallest
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
-layout(constant_id = 28) const uint kMaxGroups = 1024u;        // of one dispatch
 
 #define LW_KEY_WORDS 1
 #define LW_BINDINGS 3
@@ -46,7 +45,7 @@ const uint kTileItems = kWorkgroupSize * kItems;
 const uint kPerWord = 32u / kKeyBits;
 
 void main() {
-    Share share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    Share share = read_first_share(kMostCount, kTileItems);
     uint group = group_number();
     uint end = min((group + 1u) * share.tiles_per_group, share.tiles);
     for (uint tile = group * share.tiles_per_group; tile < end; ++tile) {

@@ -16,7 +16,6 @@ const kKeyKind = 0u;          // id 10; item/names.wgsl
 const kKeyBits = 32u;         // id 11; 8, 16, 32, 64
 const kDescending = 0u;       // id 12; 1: from the largest key to the smallest
 const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
-const kMaxGroups = 1024u;     // id 28; of one dispatch
 // End of the prologue.
 
 @group(0) @binding(0) var<storage, read> keys_in: array<u32>;
@@ -31,7 +30,7 @@ const kPerWord = 32u / kKeyBits;
 @compute @workgroup_size(kWorkgroupSize)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) workgroup: vec3<u32>) {
     let group = parameters.first_group + workgroup.x;
-    let share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    let share = read_first_share(kMostCount, kTileItems);
     let end = min((group + 1u) * share.tiles_per_group, share.tiles);
     for (var tile = group * share.tiles_per_group; tile < end; tile++) {
         let first = tile * kTileItems;

@@ -66,9 +66,6 @@ bool all_bits_count(const SortDesc& desc) {
     return desc.begin_bit == 0 && end_bit(desc) == key_bits(desc);
 }
 // One workgroup sorts, in one pass: there is one tile.
-bool is_alone(SortStrategy strategy) {
-    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
-}
 
 std::string wrong(const SortDesc& desc) {
     if (desc.value_bytes % 4 != 0 || desc.value_bytes > 16)
@@ -203,7 +200,7 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
     const auto size = detail::required_subgroup_size(caps, tier, w, "sort");
     if (!size) return tl::unexpected(size.error());
     shape.subgroup_size = *size;
-    const bool alone = is_alone(policy.strategy);
+    const bool alone = detail::sorts_alone(policy.strategy);
     const bool look_back = policy.strategy == SortStrategy::look_back;
     const auto digit_count = static_cast<std::uint32_t>(shape.digits.size());
     const std::uint32_t row_words = 1u << policy.digit_bits;
@@ -419,7 +416,7 @@ public:
 
     std::vector<Pass> make() {
         const SortStrategy strategy = shape_.policy.strategy;
-        if (is_alone(strategy)) {
+        if (detail::sorts_alone(strategy)) {
             passes_.push_back(strategy == SortStrategy::bitonic ? bitonic_pass()
                                                                 : workgroup_pass());
             return std::move(passes_);
@@ -488,10 +485,7 @@ private:
     }
 
     // Of a pass that shares out the first items of a use.
-    void add_most_count(Pass& pass) const {
-        add(pass, 26, "most_count", desc_.most_count);
-        add(pass, 28, "max_groups", shape_.share.max_groups);
-    }
+    void add_most_count(Pass& pass) const { add(pass, 26, "most_count", desc_.most_count); }
 
     // Of a pass that is alone.
     void add_most_results(Pass& pass) const {
@@ -694,6 +688,15 @@ private:
 
 }  // namespace
 
+bool detail::sorts_alone(SortStrategy strategy) {
+    return strategy == SortStrategy::one_workgroup || strategy == SortStrategy::bitonic;
+}
+
+SortPolicy detail::fitted_sort_policy(const Caps& caps, const SortDesc& desc, Tier tier,
+                                      std::uint64_t count, SortPolicy policy) {
+    return fitted(caps, desc, tier, count, policy);
+}
+
 SortPolicy sort_policy(const Caps& caps, const SortDesc& desc, Tier tier) {
     return policy_for(caps, desc, tier, desc.max_count);
 }
@@ -762,7 +765,7 @@ Result<Plan> detail::plan_sort_task(const Caps& caps, const SortTask& desc) {
         plan.arguments.push_back({Role::values_out, value_bytes, alignment, usage, out});
     plan.arguments.push_back({Role::scratch, scratch_bytes, alignment,
                               detail::scratch_usages(caps, *addressing), Access::read_write});
-    const bool even = !is_alone(policy.strategy) && shape->digits.size() % 2 == 0;
+    const bool even = !detail::sorts_alone(policy.strategy) && shape->digits.size() % 2 == 0;
     plan.result = turns && even ? Role::input : Role::output;
     plan.passes = {detail::count_to_groups_pass(caps, shape->share, desc.max_count, *addressing)};
     // Not all of scratch, which may be above what a binding reaches.
@@ -781,8 +784,10 @@ Result<detail::SortPart> detail::sort_part(const Caps& caps, const SortTask& tas
                                            Addressing addressing) {
     const auto shape = shape_of(caps, task, tier, *task.policy, task.max_count);
     if (!shape) return tl::unexpected(shape.error());
+    std::vector<Pass> passes = Passes(caps, task, tier, addressing, *shape).make();
+    if (sorts_alone(task.policy->strategy)) passes[0].groups = Groups::one;
     return SortPart{
-        .passes = Passes(caps, task, tier, addressing, *shape).make(),
+        .passes = std::move(passes),
         .share = shape->share,
         .scratch_bytes = shape->scratch_bytes,
         .state_bytes = shape->state_bytes,

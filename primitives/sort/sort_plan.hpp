@@ -23,8 +23,8 @@ struct SortTask : SortDesc {
 // plan_sort of a task. Errors: those of plan_sort.
 Result<Plan> plan_sort_task(const Caps& caps, const SortTask& task);
 
-// Its passes, for a plan that has the same share of items (or a longer one, of a task with
-// most_count), and scratch that begins as this part says. All but count_to_groups.
+// Its passes, all but count_to_groups: for a plan whose scratch begins as this part says, and whose
+// share has the same tiles. A pass of one_workgroup or bitonic is Groups::one there.
 struct SortPart {
     std::vector<Pass> passes;
     Share share;
@@ -32,6 +32,13 @@ struct SortPart {
     std::uint64_t state_bytes = 0;
     std::uint64_t most_range_bytes = 0;  // that a pass binds
 };
+
+// Whether a strategy sorts in one pass of one workgroup.
+bool sorts_alone(SortStrategy strategy);
+
+// A policy for `count` items as this device and these records can run it.
+SortPolicy fitted_sort_policy(const Caps& caps, const SortDesc& desc, Tier tier,
+                              std::uint64_t count, SortPolicy policy);
 
 // task.policy is set, and task.max_count at most what the policy can sort. Errors: those of
 // plan_sort that follow from policy and device.

@@ -54,7 +54,6 @@ layout(constant_id = 16) const uint kValueWords = 1u;          // 1 to 4
 layout(constant_id = 17) const uint kIndices = 0u;             // 1: values are the numbers of the items
 layout(constant_id = 18) const uint kWriteKeys = 1u;           // 0: only values are wanted
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
-layout(constant_id = 28) const uint kMaxGroups = 1024u;        // of one dispatch
 const uint kBins = 1u << kDigitBits;
 
 #ifdef LW_VALUES
@@ -85,7 +84,7 @@ void workgroup_counted(uint vlane, uint totals[kBinsPerLane]) {}
 
 void main() {
     RankLane lane = workgroup_rank_lane();
-    Share share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    Share share = read_first_share(kMostCount, kTileItems);
     uint group = group_number();
     uint end = min((group + 1u) * share.tiles_per_group, share.tiles);
     uint offsets[kBinsPerLane];

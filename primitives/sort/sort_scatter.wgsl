@@ -42,7 +42,6 @@ const kValueWords = 1u;       // id 16; 1 to 4
 const kIndices = 0u;          // id 17; 1: values are the numbers of the items
 const kWriteKeys = 1u;        // id 18; 0: only values are wanted
 const kMostCount = 4294967295u;  // id 26; of the items, the first so many; ~0: all
-const kMaxGroups = 1024u;     // id 28; of one dispatch
 // End of the prologue.
 
 const kBins = 1u << kDigitBits;
@@ -68,7 +67,7 @@ fn workgroup_counted(vlane: u32, totals: ptr<function, Bins>) {}
 
 fn run(number: Lane, group: Group) {
     let lane = workgroup_rank_lane(number, group);
-    let share = read_first_share(kMostCount, kTileItems, kMaxGroups);
+    let share = read_first_share(kMostCount, kTileItems);
     let end = min((group.number + 1u) * share.tiles_per_group, share.tiles);
     var offsets: Bins;
     for (var j = 0u; j < kBinsPerLane; j++) {

@@ -80,7 +80,7 @@ std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count) {
     const std::uint32_t each = bytes_of_item(plan, role);
     if (each == 0) return argument->bytes;
     const bool is_result = role == Role::output || role == Role::values_out;
-    if (is_result && plan.max_results != 0) count = std::min(count, plan.max_results);
+    if (is_result && plan.max_results) count = std::min(count, *plan.max_results);
     // Kernels access whole 32-bit words, never past the last that holds an element.
     return std::min(argument->bytes, detail::round_up(count * each, 4));
 }
@@ -128,7 +128,7 @@ std::string to_text(const Plan& plan) {
     if (plan.state_bytes > 0)
         line("  {:<{}}{} bytes, the binding's own", "state", width, plan.state_bytes);
     if (plan.in_place) line("  the output may be the input");
-    if (plan.max_results != 0) line("  up to {} results", plan.max_results);
+    if (plan.max_results) line("  up to {} results", *plan.max_results);
     if (plan.result != Role::output) line("  the result is in the {}", to_text(plan.result));
     line("passes");
     for (const Pass& pass : plan.passes) {
@@ -171,7 +171,7 @@ std::string plan_to_json(const Plan& plan) {
               {"element_bytes", plan.element_bytes},
               {"result_bytes", plan.result_bytes},
               {"value_bytes", plan.value_bytes},
-              {"max_results", plan.max_results},
+              {"max_results", plan.max_results ? Json(*plan.max_results) : Json()},
               {"in_place", plan.in_place},
               {"result", to_text(plan.result)},
               {"share",

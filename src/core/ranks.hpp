@@ -42,7 +42,8 @@ std::uint32_t rank_words(const Caps& caps, Tier tier, const RankShape& shape, co
 std::optional<Ranks> ranks_of(const Caps& caps, Tier tier, const RankShape& shape,
                               std::uint32_t subgroup_size);
 
-// Constants 5 and 6 of a kernel with subgroups, and 7 to 9 of one that ranks; pass.full_subgroups and required_subgroup_size are set.
+// Constants 5 and 6 of a kernel with subgroups, and 7 to 9 of one that ranks; pass.full_subgroups
+// and required_subgroup_size are set.
 void add_subgroup_constants(Pass& pass);
 void add_rank_constants(Pass& pass, const Caps& caps, const Ranks& ranks);
 

@@ -49,7 +49,7 @@ struct Binding::State {
             std::memcpy(&found, count_memory.data(), count_memory.size());
             found = std::min(found, plan.max_count);
         }
-        if (plan.max_results != 0) found = std::min(found, plan.max_results);
+        if (plan.max_results) found = std::min(found, *plan.max_results);
         if (role == Role::offsets) return ~std::uint64_t{0};
         const bool keys = role == plan.result;
         const std::uint32_t each = !keys                  ? plan.value_bytes

@@ -82,7 +82,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
 
     // Buffers.
     const std::uint64_t results =
-        plan.max_results != 0 ? std::min(plan.max_results, plan.max_count) : plan.max_count;
+        std::min(plan.max_results.value_or(plan.max_count), plan.max_count);
     rule(plan.argument(Role::output) != nullptr || plan.argument(Role::values_out) != nullptr,
          "no argument takes a result");
     for (const Role role : {Role::input, plan.result}) {
