@@ -124,6 +124,42 @@ EQUIVALENT = {
     ("kernels/tile/scan_results.glsl", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < kResultWordsPerVector; ++word) {"):
         "one word more belongs to no item of a cut vector: the guard inside leaves it out",
+    ("kernels/workgroup/bitonic_barrier.glsl", ">= becomes >",
+     "const uint kLaneBits = kWorkgroupSize >= 1024u ? 10u : kWorkgroupSize >= 512u ? 9u : kWorkgroupSize >= 256u ? 8u"):
+        "another window at first and last, the same in both",
+    ("kernels/workgroup/bitonic_barrier.glsl", ">= becomes >",
+     ": kWorkgroupSize >= 128u ? 7u : kWorkgroupSize >= 64u ? 6u : kWorkgroupSize >= 32u ? 5u"):
+        "another window at first and last, the same in both",
+    ("kernels/workgroup/bitonic_barrier.glsl", ">= becomes >",
+     ": kWorkgroupSize >= 16u ? 4u : kWorkgroupSize >= 8u ? 3u : 2u;"):
+        "another window at first and last, the same in both",
+    ("kernels/workgroup/bitonic_barrier.glsl", "< becomes <=",
+     "bool less = a_low < b_low;"):
+        "where numbers stay behind, records with equal keys are the same",
+    ("kernels/workgroup/bitonic_barrier.glsl", "guard removed",
+     "if (kNumbers != 0u) less = a_low == b_low ? a_number < b_number : less;"):
+        "where numbers stay behind, records with equal keys are the same",
+    ("kernels/workgroup/bitonic_barrier.glsl", "< becomes <=",
+     "if (kNumbers != 0u) less = a_low == b_low ? a_number < b_number : less;"):
+        "no two records have one number",
+    ("kernels/workgroup/bitonic_barrier.glsl", "< becomes <=",
+     "less = a_high == b_high ? less : a_high < b_high;"):
+        "where the high words are equal the low ones decide",
+    ("kernels/workgroup/bitonic_barrier.glsl", "guard removed",
+     "if (kNumbers != 0u) {"):
+        "numbers that stay behind are looked at by nobody",
+    ("kernels/workgroup/bitonic_barrier.glsl", "> becomes >=",
+     "while (bits > near) {"):
+        "a window more than it takes",
+    ("kernels/workgroup/bitonic_barrier.glsl", "guard removed",
+     "if (base != 0u) workgroup_bitonic_move(vlane, base, 0u, keys, numbers);"):
+        "a move to where the records are",
+    ("kernels/workgroup/bitonic_subgroup.glsl", "guard removed",
+     "if (kNumbers != 0u) number = subgroupShuffle(number, lane ^ apart);"):
+        "numbers that stay behind are looked at by nobody",
+    ("primitives/sort/sort_bitonic.comp", "< becomes <=",
+     "if (kWriteKeys != 0u && kSourceBits < 32u) barrier();"):
+        "a barrier more",
 }
 
 

@@ -34,9 +34,9 @@
 //
 // Source: Batcher, "Sorting Networks and Their Applications", 1968; windows of bits are our own.
 //
-// The kernel defines before: LW_KEY_WORDS; kWorkgroupSize, kItems (powers of two, kItems at least 2), kNumbers (0: records with
-// equal keys are the same, and numbers stay behind), kLowMask, kHighMask (constants); item/key.glsl's; in
-// the subgroup form LW_FORM_SUBGROUP.
+// The kernel defines before: LW_KEY_WORDS; kWorkgroupSize, kItems (powers of two, kItems at least 2),
+// kNumbers (0: records with equal keys are the same, and numbers stay behind), kLowMask, kHighMask
+// (constants); item/key.glsl's; in the subgroup form LW_FORM_SUBGROUP.
 #ifndef LW_WORKGROUP_BITONIC_BARRIER_GLSL
 #define LW_WORKGROUP_BITONIC_BARRIER_GLSL
 
@@ -136,8 +136,8 @@ void bitonic_exchange_own(uint bits, inout Key keys[kItems], inout uint numbers[
     }
 }
 
-// Base 0 before and after: the exchanges at distances of the bits below `bits` for which records move. How many bits
-// are left, at most `near`, which is kItemBits at least.
+// Base 0 before and after: the exchanges at distances of the bits below `bits` for which records move. How
+// many bits are left, at most `near`, which is kItemBits at least.
 uint workgroup_bitonic_exchange_far(uint vlane, uint bits, uint near, inout Key keys[kItems],
                                     inout uint numbers[kItems]) {
     uint base = 0u;

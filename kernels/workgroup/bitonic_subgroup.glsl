@@ -1,13 +1,14 @@
 // Bitonic sort by subgroup shuffles. Same contract as bitonic_barrier.glsl, which explains the stages.
 //
-// With full subgroups vlane must be subgroup * size + lane; otherwise records take the barrier module's ways, with
-// any numbering.
+// With full subgroups vlane must be subgroup * size + lane; otherwise records take the barrier module's
+// ways, with any numbering.
 //
 //     kItems = 4, S = 8      bits of a place     ... 6 5   4 3 2   1 0
 //                                                moves     lane    registers
 //     lane ^ 4, 2, 1         both read the other's record; the lane with the bit keeps the greater one
 //
-// So a stage of up to kItems * S records takes no barrier.
+// So a stage of up to kItems * S records takes no barrier. A move's window may reach down to bits of the
+// lane: what it exchanges is not left for shuffles.
 //
 // Needs GL_KHR_shader_subgroup_basic and _shuffle. The kernel defines before: what bitonic_barrier.glsl
 // and subgroup/size.glsl ask for; LW_FORM_SUBGROUP.
