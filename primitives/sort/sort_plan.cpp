@@ -28,6 +28,7 @@
 namespace lanewise {
 namespace {
 
+using detail::kMostLookBackCount;
 using detail::SortTask;
 
 constexpr detail::Names<SortStrategy, 4> kStrategyNames{
@@ -38,15 +39,9 @@ constexpr detail::Names<SortStrategy, 4> kStrategyNames{
 constexpr detail::Names<SortOrder, 2> kOrderNames{
     {{SortOrder::ascending, "ascending"}, {SortOrder::descending, "descending"}}};
 
-// What the subgroup forms call.
-constexpr std::uint32_t kOperations =
-    SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
-
 constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMaxDispatches = 4096;
 constexpr std::uint32_t kTicketWords = 64;  // digit_table.glsl
-// A word of a row has a flag of two bits beside its value.
-constexpr std::uint64_t kMostLookBackCount = (std::uint64_t{1} << 30) - 1;
 constexpr std::uint64_t kMostCount = ~0u;
 
 tl::unexpected<Error> fail(ErrorCode code, std::string message) {
@@ -713,7 +708,7 @@ Result<Plan> detail::plan_sort_task(const Caps& caps, const SortTask& desc) {
     }
     if (auto checked = detail::check_workgroups(caps, "sort"); !checked)
         return tl::unexpected(checked.error());
-    const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
+    const auto choice = detail::choose_tier(caps, detail::kSortOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
     const Tier tier = choice->tier;
 

@@ -8,6 +8,12 @@
 
 namespace lanewise::detail {
 
+// What the subgroup forms call: SubgroupOperation bits.
+inline constexpr std::uint32_t kSortOperations =
+    SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
+// A word of look_back's table has a flag of two bits beside its value.
+inline constexpr std::uint64_t kMostLookBackCount = (std::uint64_t{1} << 30) - 1;
+
 // A sort, and what no caller of plan_sort asks for.
 struct SortTask : SortDesc {
     // The input has images of keys (kernels/item/key.glsl), each in one or two whole words.

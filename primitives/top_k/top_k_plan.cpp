@@ -31,10 +31,6 @@ using detail::SortTask;
 constexpr detail::Names<TopKStrategy, 2> kStrategyNames{
     {{TopKStrategy::one_workgroup, "one_workgroup"}, {TopKStrategy::select, "select"}}};
 
-// What the subgroup forms call.
-constexpr std::uint32_t kOperations =
-    SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
-
 constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostDigitBits = 11;
 constexpr std::uint64_t kMostCount = ~0u;
@@ -501,7 +497,7 @@ Result<Plan> plan_top_k(const Caps& caps, const TopKDesc& desc) {
     }
     if (auto checked = detail::check_workgroups(caps, "top_k"); !checked)
         return tl::unexpected(checked.error());
-    const auto choice = detail::choose_tier(caps, kOperations, desc.tier);
+    const auto choice = detail::choose_tier(caps, detail::kSortOperations, desc.tier);
     if (!choice) return tl::unexpected(choice.error());
     const TopKPolicy policy = desc.policy.value_or(top_k_policy(caps, desc, choice->tier));
     if (std::string why = impossible(policy); !why.empty())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace lanewise::test {
 namespace {
@@ -110,6 +111,12 @@ SortRunner::SortRunner(TestDevice& device, const SortDesc& desc, const Caps& cap
     runner_.emplace(device, *std::move(plan));
 }
 
+SortRunner::SortRunner(TestDevice& device, const SortDesc& desc, Plan plan) : desc_(desc) {
+    EXPECT_EQ(plan.tier, desc.tier.value_or(plan.tier)) << "not the tier that was asked for";
+    EXPECT_EQ(plan.value_bytes, sort_value_bytes(desc));
+    runner_.emplace(device, std::move(plan));
+}
+
 std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
                                       std::span<const std::byte> values,
                                       const RunOptions& options) {
@@ -141,7 +148,8 @@ std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
         values_before = with_more(values, Role::values, value_bytes,
                                   [](std::size_t i) { return hash(0xdead, i); });
     }
-    const RunResult result = runner_->run_with_values(keys_before, values_before, count, options);
+    RunResult result = runner_->run_with_values(keys_before, values_before, count, options);
+    offsets_ = std::move(result.offsets);
     if (::testing::Test::HasFatalFailure()) return std::nullopt;
 
     const std::uint64_t items =
@@ -171,7 +179,7 @@ std::optional<Sorted> SortRunner::run(std::span<const std::byte> keys,
     // By ping-pong the result may be in the input; behind it is what was there.
     const bool in_input = plan().result == Role::input;
     Sorted sorted;
-    if (!desc_.argsort) {
+    if (plan().argument(Role::output) != nullptr) {
         auto made = taken(result.output, in_input ? Role::input : Role::output, key_bytes,
                           in_input ? keys_before : poison(result.output.size()));
         if (!made) return std::nullopt;

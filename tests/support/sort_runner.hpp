@@ -22,6 +22,8 @@ public:
     // Plans and compiles; adds a failure where that does not work, and is false then.
     SortRunner(TestDevice& device, const SortDesc& desc);
     SortRunner(TestDevice& device, const SortDesc& desc, const Caps& caps);
+    // With a plan that sorts in some other way: `desc` says which keys and values there are.
+    SortRunner(TestDevice& device, const SortDesc& desc, Plan plan);
     explicit operator bool() const { return runner_ && *runner_; }
 
     const Plan& plan() const { return runner_->plan(); }
@@ -38,8 +40,12 @@ public:
     void expect_right_with_values(std::span<const std::byte> keys, std::uint64_t seed,
                                   const RunOptions& options = {});
 
+    // That the last run wrote.
+    const std::vector<std::uint32_t>& offsets() const { return offsets_; }
+
 private:
     SortDesc desc_;
+    std::vector<std::uint32_t> offsets_;
     std::optional<PlanRunner> runner_;
 };
 
