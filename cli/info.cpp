@@ -8,6 +8,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/top_k.hpp"
 
 namespace lanewise::cli {
 namespace {
@@ -53,7 +54,7 @@ PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
 
 std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
     return {ask_planner(caps, "reduce", plan_reduce), ask_planner(caps, "scan", plan_scan),
-            ask_planner(caps, "sort", plan_sort)};
+            ask_planner(caps, "sort", plan_sort), ask_planner(caps, "top_k", plan_top_k)};
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }

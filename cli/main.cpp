@@ -26,6 +26,7 @@ Status run(int argc, char** argv) {
     add_reduce(app, action);
     add_scan(app, action);
     add_sort(app, action);
+    add_top_k(app, action);
     add_plan(app, action);
     add_bench(app, action);
 #ifdef LANEWISE_HAS_SIMULATOR

@@ -110,6 +110,29 @@ void add_sort_options(CLI::App& verb, SortOptions& options) {
             "", ""));
 }
 
+Result<NpyArray> read_values(const std::string& values_file, const std::string& keys_file,
+                             const NpyArray& keys, const char* indices_option) {
+    if (values_file.empty()) return NpyArray{};
+    auto values = read_npy(values_file, NpyShape::with_rows);
+    if (!values) return values;
+    const auto bad = [&](std::string message) {
+        return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
+    };
+    const char* items = values->columns == 0 ? "elements" : "rows";
+    if (values->count != keys.count) {
+        return bad(fmt::format("{} has {} {}, {} has {} keys: one value for each key is wanted",
+                               values_file, values->count, items, keys_file, keys.count));
+    }
+    const std::uint64_t bytes = values->row_bytes();
+    if (bytes % 4 != 0 || bytes > 16) {
+        return bad(
+            fmt::format("{} has {} of {} bytes, where 4, 8, 12 or 16 are wanted; {} "
+                        "gives indices to take any values by",
+                        values_file, items, bytes, indices_option));
+    }
+    return values;
+}
+
 void add_run(Json& json, const Gpu& gpu, const RunReport& report) {
     json["device"] = gpu.info().name;
     json["driver"] = gpu.info().driver;

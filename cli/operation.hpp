@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/npy.hpp"
 #include "cli/output.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/scan.hpp"
@@ -51,6 +52,11 @@ struct SortOptions {
     void set(SortDesc& desc) const;
 };
 void add_sort_options(CLI::App& verb, SortOptions& options);
+
+// The values that travel with the keys, of that file; none where it is empty.
+// `indices_option`: what gives indices instead.
+Result<NpyArray> read_values(const std::string& values_file, const std::string& keys_file,
+                             const NpyArray& keys, const char* indices_option);
 
 // The device, and what ran on it.
 void add_run(Json& json, const Gpu& gpu, const RunReport& report);

@@ -234,6 +234,15 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
     return std::uint64_t{1} << *value;
 }
 
+CLI::Validator count_validator() {
+    return CLI::Validator(
+        [](std::string& text) {
+            return parse_count(text) ? std::string()
+                                     : "'" + text + "' is no number of items, nor a power as 2^20";
+        },
+        "", "");
+}
+
 std::string scalar_to_text(Scalar scalar, std::span<const std::byte> bytes) {
     static_assert(std::endian::native == std::endian::little);
     switch (scalar) {

@@ -85,6 +85,7 @@ const std::vector<std::string>& operator_words();
 
 // "1000000", or a power as "2^20".
 std::optional<std::uint64_t> parse_count(std::string_view text);
+CLI::Validator count_validator();
 
 // The shortest text that reads back as the same value; NaN is "nan", infinities "inf" and "-inf".
 // `bytes` holds at least size_of(scalar) bytes, little-endian.
@@ -101,6 +102,7 @@ void add_info(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_scan(CLI::App& app, Action& action);
 void add_sort(CLI::App& app, Action& action);
+void add_top_k(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);  // with the simulator only

@@ -11,6 +11,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/top_k.hpp"
 #include "src/core/kernel_catalogue.hpp"
 #include "src/wgsl/assemble.hpp"
 
@@ -59,6 +60,13 @@ struct SortPlanOptions : PlanOptions {
     SortOptions sort;
 };
 
+struct TopKPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    bool indices = false;
+    bool smallest = false;
+    std::string k = "100";
+};
+
 // What all of them have.
 template <class Desc>
 Desc desc_of(const PlanOptions& options) {
@@ -84,6 +92,16 @@ Result<Plan> plan_of(const Caps& caps, const ScanPlanOptions& options) {
     options.operation.set(desc);
     if (const auto done = options.scan.set(desc, caps); !done) return tl::unexpected(done.error());
     return plan_scan(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const TopKPlanOptions& options) {
+    auto desc = desc_of<TopKDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.k = *parse_count(options.k);
+    desc.order = options.smallest ? SortOrder::ascending : SortOrder::descending;
+    desc.value_bytes = options.value_bytes;
+    desc.indices = options.indices;
+    return plan_top_k(caps, desc);
 }
 
 Result<Plan> plan_of(const Caps& caps, const SortPlanOptions& options) {
@@ -189,13 +207,7 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
         ->check(one_of(scalar_words()))
         ->capture_default_str();
     primitive->add_option("--count", options->count, "items, at most: a number, or a power as 2^20")
-        ->check(CLI::Validator(
-            [](std::string& text) {
-                return parse_count(text)
-                           ? std::string()
-                           : "'" + text + "' is no number of items, nor a power as 2^20";
-            },
-            "", ""))
+        ->check(count_validator())
         ->capture_default_str();
     primitive->add_option("--addressing", options->addressing, "descriptor or device_address")
         ->check(one_of({to_text(Addressing::descriptor), to_text(Addressing::device_address)}));
@@ -247,6 +259,18 @@ void add_plan(CLI::App& app, Action& action) {
         ->capture_default_str();
     sort->add_flag("--ping-pong", sort_options->ping_pong,
                    "the caller's buffers serve for the passes in turn");
+    const auto top_k_options = std::make_shared<TopKPlanOptions>();
+    CLI::App* top_k = add_primitive(*verb, "topk", "the largest or smallest k keys in order",
+                                    top_k_options, action);
+    top_k->add_option("-k", top_k_options->k, "how many, as 100 or 2^10")
+        ->check(count_validator())
+        ->capture_default_str();
+    top_k->add_flag("--smallest", top_k_options->smallest, "the smallest keys");
+    top_k
+        ->add_option("--value-bytes", top_k_options->value_bytes,
+                     "bytes of what travels with each key: 0, 4, 8, 12 or 16")
+        ->capture_default_str();
+    top_k->add_flag("--indices", top_k_options->indices, "where each of the keys stood, too");
 }
 
 }  // namespace lanewise::cli

@@ -45,29 +45,6 @@ Json report_json(const Gpu& gpu, const SortDesc& desc, const SortResult& result)
     return json;
 }
 
-// The values that travel with the keys; none where no file is named.
-Result<NpyArray> read_values(const SortVerbOptions& options, const NpyArray& keys) {
-    if (options.values.empty()) return NpyArray{};
-    auto values = read_npy(options.values, NpyShape::with_rows);
-    if (!values) return values;
-    const auto bad = [&](std::string message) {
-        return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
-    };
-    const char* items = values->columns == 0 ? "elements" : "rows";
-    if (values->count != keys.count) {
-        return bad(fmt::format("{} has {} {}, {} has {} keys: one value for each key is wanted",
-                               options.values, values->count, items, options.keys, keys.count));
-    }
-    const std::uint64_t bytes = values->row_bytes();
-    if (bytes % 4 != 0 || bytes > 16) {
-        return bad(
-            fmt::format("{} has {} of {} bytes, where 4, 8, 12 or 16 are wanted; --argsort "
-                        "gives indices to take any values by",
-                        options.values, items, bytes));
-    }
-    return values;
-}
-
 Result<void> write_outputs(const SortVerbOptions& options, const SortDesc& desc,
                            const NpyArray& keys, const NpyArray& values, const SortResult& result) {
     const Scalar type = desc.argsort ? Scalar::u32 : keys.element;
@@ -90,7 +67,7 @@ Status run_sort(const SortVerbOptions& options) {
     }
     const auto keys = read_npy(options.keys);
     if (!keys) return fail(keys.error());
-    const auto values = read_values(options, *keys);
+    const auto values = read_values(options.values, options.keys, *keys, "--argsort");
     if (!values) return fail(values.error());
     auto gpu = Gpu::create(options.gpu());
     if (!gpu) return fail(gpu.error());

@@ -19,6 +19,7 @@
 #include "lanewise/scan.hpp"
 #include "lanewise/simulator.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/top_k.hpp"
 
 namespace lanewise {
 
@@ -98,6 +99,14 @@ struct ScanResult {
 // What a sort gives as bytes, as many as there were: keys and values in order. With argsort no
 // keys, and the indices as values, each a u32.
 struct SortResult {
+    std::vector<std::byte> keys;
+    std::vector<std::byte> values;
+    RunReport report;
+};
+
+// What a top_k gives as bytes, as many as there were: keys in order, and their values; with indices
+// those as values, each a u32.
+struct TopKResult {
     std::vector<std::byte> keys;
     std::vector<std::byte> values;
     RunReport report;
@@ -186,6 +195,24 @@ public:
                                                SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const double> keys,
                                                SortOrder order = SortOrder::ascending);
+
+    // Values are empty, or desc.value_bytes for each key. desc.max_count is set from the keys.
+    Result<TopKResult> top_k(std::span<const std::byte> keys, std::span<const std::byte> values,
+                             TopKDesc desc);
+
+    // The first k keys in order, the largest first; all where there are fewer.
+    Result<std::vector<std::uint32_t>> top_k(std::span<const std::uint32_t> keys, std::uint64_t k,
+                                             SortOrder order = SortOrder::descending);
+    Result<std::vector<std::int32_t>> top_k(std::span<const std::int32_t> keys, std::uint64_t k,
+                                            SortOrder order = SortOrder::descending);
+    Result<std::vector<float>> top_k(std::span<const float> keys, std::uint64_t k,
+                                     SortOrder order = SortOrder::descending);
+    Result<std::vector<std::uint64_t>> top_k(std::span<const std::uint64_t> keys, std::uint64_t k,
+                                             SortOrder order = SortOrder::descending);
+    Result<std::vector<std::int64_t>> top_k(std::span<const std::int64_t> keys, std::uint64_t k,
+                                            SortOrder order = SortOrder::descending);
+    Result<std::vector<double>> top_k(std::span<const double> keys, std::uint64_t k,
+                                      SortOrder order = SortOrder::descending);
 
     struct State;
 

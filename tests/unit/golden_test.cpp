@@ -12,14 +12,17 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/top_k.hpp"
 #include "tests/unit/described_devices.hpp"
 
 namespace lanewise::test {
 namespace {
 
+using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, TopKDesc>;
+
 struct Case {
     const char* name;
-    std::variant<ReduceDesc, ScanDesc, SortDesc> desc;
+    AnyDesc desc;
 };
 
 const Case kCases[] = {
@@ -80,6 +83,14 @@ const Case kCases[] = {
                                                                 .items = 4,
                                                                 .digit_bits = 4,
                                                                 .max_groups = 70}}},
+    {"top_k_f32_indices",
+     TopKDesc{.key = Scalar::f32, .k = 100, .indices = true, .max_count = 1u << 24}},
+    {"top_k_many_pairs", TopKDesc{.key = Scalar::u64,
+                                  .k = 100000,
+                                  .order = SortOrder::ascending,
+                                  .value_bytes = 8,
+                                  .max_count = 1u << 20}},
+    {"top_k_small", TopKDesc{.key = Scalar::i16, .k = 10, .max_count = 200}},
 };
 
 bool updating() {
@@ -90,8 +101,9 @@ bool updating() {
 Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const SortDesc& desc) { return plan_sort(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const TopKDesc& desc) { return plan_top_k(caps, desc); }
 
-std::string printed(const Caps& caps, const std::variant<ReduceDesc, ScanDesc, SortDesc>& any) {
+std::string printed(const Caps& caps, const AnyDesc& any) {
     const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);
     if (plan) return to_text(*plan);
     return std::string(to_text(plan.error().code)) + ": " + plan.error().message + "\n";

@@ -318,11 +318,12 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         return true;
     };
     // To the byte: kernels keep what is behind an item in its word.
+    const std::uint64_t results = std::min(count, plan.max_results.value_or(count));
     const std::uint64_t output_bytes = plan.result_bytes != 0
-                                           ? count * plan.result_bytes
+                                           ? results * plan.result_bytes
                                            : bytes_needed(plan, Role::output, count);
     if (!cut(result.output, output_bytes, "output") ||
-        !cut(result.values_out, count * plan.value_bytes, "values"))
+        !cut(result.values_out, results * plan.value_bytes, "values"))
         return std::nullopt;
     return result;
 }
