@@ -10,7 +10,9 @@
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "src/core/kernel_catalogue.hpp"
 #include "src/wgsl/assemble.hpp"
 
@@ -59,6 +61,17 @@ struct SortPlanOptions : PlanOptions {
     SortOptions sort;
 };
 
+struct SegmentedSortPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    SortOptions sort;
+};
+
+struct SplitPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    bool indices = false;
+    std::string bits;
+};
+
 // What all of them have.
 template <class Desc>
 Desc desc_of(const PlanOptions& options) {
@@ -93,6 +106,23 @@ Result<Plan> plan_of(const Caps& caps, const SortPlanOptions& options) {
     desc.ping_pong = options.ping_pong;
     options.sort.set(desc);
     return plan_sort(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SegmentedSortPlanOptions& options) {
+    auto desc = desc_of<SegmentedSortDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.value_bytes = options.value_bytes;
+    options.sort.set(desc);
+    return plan_segmented_sort(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SplitPlanOptions& options) {
+    auto desc = desc_of<SplitDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.value_bytes = options.value_bytes;
+    desc.indices = options.indices;
+    set_bits(desc, options.bits);
+    return plan_split(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -216,6 +246,12 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
     return primitive;
 }
 
+void add_value_bytes_option(CLI::App& verb, std::uint32_t& bytes) {
+    verb.add_option("--value-bytes", bytes,
+                    "bytes of what travels with each key: 0, 4, 8, 12 or 16")
+        ->capture_default_str();
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, Action& action) {
@@ -242,11 +278,21 @@ void add_plan(CLI::App& app, Action& action) {
     CLI::App* sort = add_primitive(*verb, "sort", "keys in order, with values or as indices",
                                    sort_options, action);
     add_sort_options(*sort, sort_options->sort);
-    sort->add_option("--value-bytes", sort_options->value_bytes,
-                     "bytes of what travels with each key: 0, 4, 8, 12 or 16")
-        ->capture_default_str();
+    add_value_bytes_option(*sort, sort_options->value_bytes);
     sort->add_flag("--ping-pong", sort_options->ping_pong,
                    "the caller's buffers serve for the passes in turn");
+    const auto segmented_sort_options = std::make_shared<SegmentedSortPlanOptions>();
+    CLI::App* segmented_sort = add_primitive(
+        *verb, "segmented-sort", "each segment of keys in order, with values or as indices",
+        segmented_sort_options, action);
+    add_sort_options(*segmented_sort, segmented_sort_options->sort);
+    add_value_bytes_option(*segmented_sort, segmented_sort_options->value_bytes);
+    const auto split_options = std::make_shared<SplitPlanOptions>();
+    CLI::App* split = add_primitive(
+        *verb, "split", "keys by the bucket that some of their bits name", split_options, action);
+    add_bits_option(*split, split_options->bits, "B:E: the bucket is bits B to E - 1, 16 at most");
+    add_value_bytes_option(*split, split_options->value_bytes);
+    split->add_flag("--indices", split_options->indices, "where each key stood as its value");
 }
 
 }  // namespace lanewise::cli
