@@ -7,7 +7,9 @@
 #include "cli/output.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
 
 namespace lanewise::cli {
@@ -33,10 +35,10 @@ struct PrimitiveAnswer {
 // A representative request, planned freely and with every tier forced.
 template <class Desc>
 PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
-                            Result<Plan> (*plan_primitive)(const Caps&, const Desc&)) {
+                            Result<Plan> (*plan_primitive)(const Caps&, const Desc&),
+                            Desc desc = {}) {
     PrimitiveAnswer answer;
     answer.primitive = primitive;
-    Desc desc;
     desc.max_count = std::uint64_t{1} << 20;
     if (const auto plan = plan_primitive(caps, desc)) {
         answer.chosen = *plan;
@@ -53,8 +55,12 @@ PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
 }
 
 std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
-    return {ask_planner(caps, "reduce", plan_reduce), ask_planner(caps, "scan", plan_scan),
-            ask_planner(caps, "sort", plan_sort), ask_planner(caps, "top_k", plan_top_k)};
+    return {ask_planner(caps, "reduce", plan_reduce),
+            ask_planner(caps, "scan", plan_scan),
+            ask_planner(caps, "sort", plan_sort),
+            ask_planner(caps, "segmented_sort", plan_segmented_sort),
+            ask_planner(caps, "split", plan_split, {.end_bit = 8}),
+            ask_planner(caps, "top_k", plan_top_k)};
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }
@@ -151,14 +157,14 @@ void print_device(const GpuInfo& info, const Caps& caps) {
         caps.timestamps ? fmt::format("every {} ns", caps.timestamp_period_ns) : "none"));
     print("  tiers\n");
     for (const PrimitiveAnswer& answer : ask_planners(caps)) {
-        print(fmt::format("    {:<12} {}\n", answer.primitive,
+        print(fmt::format("    {:<14} {}\n", answer.primitive,
                           answer.chosen ? fmt::format("{}: {}", to_text(answer.chosen->tier),
                                                       answer.chosen->reason)
                                         : answer.failure));
         for (const TierAnswer& tier : answer.tiers) {
             const bool is_chosen = answer.chosen && answer.chosen->tier == tier.tier;
             if (is_chosen) continue;
-            print(fmt::format("    {:<12}   {}: {}\n", "", to_text(tier.tier),
+            print(fmt::format("    {:<14}   {}: {}\n", "", to_text(tier.tier),
                               tier.possible ? "possible when forced" : tier.reason));
         }
     }

@@ -16,20 +16,6 @@ const std::vector<std::string>& strategy_words() {
     return words;
 }
 
-struct BitRange {
-    std::uint32_t begin = 0, end = 0;
-};
-
-// "8:24". That they are bits of a key, and in order, planning says.
-std::optional<BitRange> bits_of(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos) return std::nullopt;
-    const auto begin = bits_from_text(Scalar::u32, std::string_view(text).substr(0, colon));
-    const auto end = bits_from_text(Scalar::u32, std::string_view(text).substr(colon + 1));
-    if (!begin || !end) return std::nullopt;
-    return BitRange{static_cast<std::uint32_t>(*begin), static_cast<std::uint32_t>(*end)};
-}
-
 }  // namespace
 
 void add_operation_options(CLI::App& verb, OperationOptions& options, const std::string& op_help,
@@ -85,13 +71,24 @@ void add_scan_options(CLI::App& verb, ScanOptions& options) {
         ->check(one_of(strategy_words()));
 }
 
-void SortOptions::set(SortDesc& desc) const {
-    desc.argsort = argsort;
-    desc.order = descending ? SortOrder::descending : SortOrder::ascending;
-    if (const auto range = bits_of(bits)) {
-        desc.begin_bit = range->begin;
-        desc.end_bit = range->end;
-    }
+std::optional<BitRange> bit_range_from_text(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto begin = bits_from_text(Scalar::u32, text.substr(0, colon));
+    const auto end = bits_from_text(Scalar::u32, text.substr(colon + 1));
+    if (!begin || !end) return std::nullopt;
+    return BitRange{static_cast<std::uint32_t>(*begin), static_cast<std::uint32_t>(*end)};
+}
+
+void add_bits_option(CLI::App& verb, std::string& bits, const std::string& help) {
+    verb.add_option("--bits", bits, help)
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                return bit_range_from_text(text)
+                           ? std::string()
+                           : fmt::format("'{}' is no range of bits, as 8:24", text);
+            },
+            "", ""));
 }
 
 void add_sort_options(CLI::App& verb, SortOptions& options) {
@@ -99,38 +96,9 @@ void add_sort_options(CLI::App& verb, SortOptions& options) {
                   "where each key in order stood, as u32, in the place of the keys");
     verb.add_flag("--descending", options.descending,
                   "the largest key first; equal keys keep their order all the same");
-    verb.add_option("--bits", options.bits,
+    add_bits_option(verb, options.bits,
                     "B:E: only bits B to E - 1 count, 0 being the lowest, of the key as an "
-                    "unsigned number in the keys' order")
-        ->check(CLI::Validator(
-            [](std::string& text) {
-                return bits_of(text) ? std::string()
-                                     : fmt::format("'{}' is no range of bits, as 8:24", text);
-            },
-            "", ""));
-}
-
-Result<NpyArray> read_values(const std::string& values_file, const std::string& keys_file,
-                             const NpyArray& keys, const char* indices_option) {
-    if (values_file.empty()) return NpyArray{};
-    auto values = read_npy(values_file, NpyShape::with_rows);
-    if (!values) return values;
-    const auto bad = [&](std::string message) {
-        return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
-    };
-    const char* items = values->columns == 0 ? "elements" : "rows";
-    if (values->count != keys.count) {
-        return bad(fmt::format("{} has {} {}, {} has {} keys: one value for each key is wanted",
-                               values_file, values->count, items, keys_file, keys.count));
-    }
-    const std::uint64_t bytes = values->row_bytes();
-    if (bytes % 4 != 0 || bytes > 16) {
-        return bad(
-            fmt::format("{} has {} of {} bytes, where 4, 8, 12 or 16 are wanted; {} "
-                        "gives indices to take any values by",
-                        values_file, items, bytes, indices_option));
-    }
-    return values;
+                    "unsigned number in the keys' order");
 }
 
 void add_run(Json& json, const Gpu& gpu, const RunReport& report) {

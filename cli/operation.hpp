@@ -1,10 +1,12 @@
 // What to compute, as options, and what the verbs that compute it do alike.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/npy.hpp"
 #include "cli/output.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/scan.hpp"
@@ -43,20 +45,46 @@ struct ScanOptions {
 };
 void add_scan_options(CLI::App& verb, ScanOptions& options);
 
+// "8:24": bits of a key. That they are there, and in order, planning says.
+struct BitRange {
+    std::uint32_t begin = 0, end = 0;
+};
+std::optional<BitRange> bit_range_from_text(std::string_view text);
+void add_bits_option(CLI::App& verb, std::string& bits, const std::string& help);
+
+// Into the fields of a SortDesc, or of what has fields of the same names. Empty: as they are.
+template <class Desc>
+void set_bits(Desc& desc, const std::string& bits) {
+    if (const auto range = bit_range_from_text(bits)) {
+        desc.begin_bit = range->begin;
+        desc.end_bit = range->end;
+    }
+}
+
+// "8 to 24", of the bits that a descriptor names; empty where that is all of the key.
+template <class Desc>
+std::string bits_to_text(const Desc& desc) {
+    const std::uint32_t width = size_of(desc.key) * 8;
+    const std::uint32_t end = desc.end_bit.value_or(width);
+    if (desc.begin_bit == 0 && end == width) return {};
+    return std::to_string(desc.begin_bit) + " to " + std::to_string(end);
+}
+
 // What a sort is by and which way, for the verb and for its plan.
 struct SortOptions {
     bool argsort = false;
     bool descending = false;
     std::string bits;
 
-    void set(SortDesc& desc) const;
+    // Into the fields of a SortDesc, or of what has fields of the same names.
+    template <class Desc>
+    void set(Desc& desc) const {
+        desc.argsort = argsort;
+        desc.order = descending ? SortOrder::descending : SortOrder::ascending;
+        set_bits(desc, bits);
+    }
 };
 void add_sort_options(CLI::App& verb, SortOptions& options);
-
-// The values that travel with the keys, of that file; none where it is empty.
-// `indices_option`: what gives indices instead.
-Result<NpyArray> read_values(const std::string& values_file, const std::string& keys_file,
-                             const NpyArray& keys, const char* indices_option);
 
 // The device, and what ran on it.
 void add_run(Json& json, const Gpu& gpu, const RunReport& report);

@@ -10,7 +10,9 @@
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
 #include "src/core/kernel_catalogue.hpp"
 #include "src/wgsl/assemble.hpp"
@@ -58,6 +60,17 @@ struct SortPlanOptions : PlanOptions {
     std::uint32_t value_bytes = 0;
     bool ping_pong = false;
     SortOptions sort;
+};
+
+struct SegmentedSortPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    SortOptions sort;
+};
+
+struct SplitPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    bool indices = false;
+    std::string bits;
 };
 
 struct TopKPlanOptions : PlanOptions {
@@ -111,6 +124,23 @@ Result<Plan> plan_of(const Caps& caps, const SortPlanOptions& options) {
     desc.ping_pong = options.ping_pong;
     options.sort.set(desc);
     return plan_sort(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SegmentedSortPlanOptions& options) {
+    auto desc = desc_of<SegmentedSortDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.value_bytes = options.value_bytes;
+    options.sort.set(desc);
+    return plan_segmented_sort(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SplitPlanOptions& options) {
+    auto desc = desc_of<SplitDesc>(options);
+    desc.key = *scalar_from_text(options.element);
+    desc.value_bytes = options.value_bytes;
+    desc.indices = options.indices;
+    set_bits(desc, options.bits);
+    return plan_split(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -228,6 +258,12 @@ CLI::App* add_primitive(CLI::App& verb, const char* name, const char* help,
     return primitive;
 }
 
+void add_value_bytes_option(CLI::App& verb, std::uint32_t& bytes) {
+    verb.add_option("--value-bytes", bytes,
+                    "bytes of what travels with each key: 0, 4, 8, 12 or 16")
+        ->capture_default_str();
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, Action& action) {
@@ -254,11 +290,21 @@ void add_plan(CLI::App& app, Action& action) {
     CLI::App* sort = add_primitive(*verb, "sort", "keys in order, with values or as indices",
                                    sort_options, action);
     add_sort_options(*sort, sort_options->sort);
-    sort->add_option("--value-bytes", sort_options->value_bytes,
-                     "bytes of what travels with each key: 0, 4, 8, 12 or 16")
-        ->capture_default_str();
+    add_value_bytes_option(*sort, sort_options->value_bytes);
     sort->add_flag("--ping-pong", sort_options->ping_pong,
                    "the caller's buffers serve for the passes in turn");
+    const auto segmented_sort_options = std::make_shared<SegmentedSortPlanOptions>();
+    CLI::App* segmented_sort = add_primitive(
+        *verb, "segmented-sort", "each segment of keys in order, with values or as indices",
+        segmented_sort_options, action);
+    add_sort_options(*segmented_sort, segmented_sort_options->sort);
+    add_value_bytes_option(*segmented_sort, segmented_sort_options->value_bytes);
+    const auto split_options = std::make_shared<SplitPlanOptions>();
+    CLI::App* split = add_primitive(
+        *verb, "split", "keys by the bucket that some of their bits name", split_options, action);
+    add_bits_option(*split, split_options->bits, "B:E: the bucket is bits B to E - 1, 16 at most");
+    add_value_bytes_option(*split, split_options->value_bytes);
+    split->add_flag("--indices", split_options->indices, "where each key stood as its value");
     const auto top_k_options = std::make_shared<TopKPlanOptions>();
     CLI::App* top_k = add_primitive(*verb, "topk", "the largest or smallest k keys in order",
                                     top_k_options, action);
@@ -266,10 +312,7 @@ void add_plan(CLI::App& app, Action& action) {
         ->check(count_validator())
         ->capture_default_str();
     top_k->add_flag("--smallest", top_k_options->smallest, "the smallest keys");
-    top_k
-        ->add_option("--value-bytes", top_k_options->value_bytes,
-                     "bytes of what travels with each key: 0, 4, 8, 12 or 16")
-        ->capture_default_str();
+    add_value_bytes_option(*top_k, top_k_options->value_bytes);
     top_k->add_flag("--indices", top_k_options->indices, "where each of the keys stood, too");
 }
 

@@ -17,8 +17,10 @@
 #include "lanewise/error.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/simulator.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
 
 namespace lanewise {
@@ -112,6 +114,15 @@ struct TopKResult {
     RunReport report;
 };
 
+// What a split gives: keys and values (or indices, each a u32) by buckets, as many as there were,
+// and where each bucket begins, 2^bits + 1 numbers.
+struct SplitResult {
+    std::vector<std::byte> keys;
+    std::vector<std::byte> values;
+    std::vector<std::uint32_t> offsets;
+    RunReport report;
+};
+
 class Gpu {
 public:
     static Result<Gpu> create(const GpuOptions& options = {});
@@ -195,6 +206,38 @@ public:
                                                SortOrder order = SortOrder::ascending);
     Result<std::vector<std::uint32_t>> argsort(std::span<const double> keys,
                                                SortOrder order = SortOrder::ascending);
+
+    // Segment s is items [offsets[s], offsets[s + 1]). Values as of sort; offsets that descend or
+    // pass the number of keys are an error here. desc.max_count is set from the keys.
+    Result<SortResult> segmented_sort(std::span<const std::byte> keys,
+                                      std::span<const std::byte> values,
+                                      std::span<const std::uint32_t> offsets,
+                                      SegmentedSortDesc desc);
+
+    // Keys alone, each segment in order.
+    Result<std::vector<std::uint32_t>> segmented_sort(std::span<const std::uint32_t> keys,
+                                                      std::span<const std::uint32_t> offsets,
+                                                      SortOrder order = SortOrder::ascending);
+    Result<std::vector<std::int32_t>> segmented_sort(std::span<const std::int32_t> keys,
+                                                     std::span<const std::uint32_t> offsets,
+                                                     SortOrder order = SortOrder::ascending);
+    Result<std::vector<float>> segmented_sort(std::span<const float> keys,
+                                              std::span<const std::uint32_t> offsets,
+                                              SortOrder order = SortOrder::ascending);
+    Result<std::vector<std::uint64_t>> segmented_sort(std::span<const std::uint64_t> keys,
+                                                      std::span<const std::uint32_t> offsets,
+                                                      SortOrder order = SortOrder::ascending);
+    Result<std::vector<std::int64_t>> segmented_sort(std::span<const std::int64_t> keys,
+                                                     std::span<const std::uint32_t> offsets,
+                                                     SortOrder order = SortOrder::ascending);
+    Result<std::vector<double>> segmented_sort(std::span<const double> keys,
+                                               std::span<const std::uint32_t> offsets,
+                                               SortOrder order = SortOrder::ascending);
+
+    // Values as of sort; with desc.indices there are none to give. desc.max_count is set from the
+    // keys.
+    Result<SplitResult> split(std::span<const std::byte> keys, std::span<const std::byte> values,
+                              SplitDesc desc);
 
     // Values are empty, or desc.value_bytes for each key. desc.max_count is set from the keys.
     Result<TopKResult> top_k(std::span<const std::byte> keys, std::span<const std::byte> values,

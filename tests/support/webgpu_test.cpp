@@ -121,7 +121,7 @@ public:
                                          .scratch = range_of(buffers.scratch, false),
                                          .values = range_of(buffers.values, true),
                                          .values_out = range_of(buffers.values_out, true),
-                                         .offsets = range_of(buffers.offsets, true)},
+                                         .offsets = range_of(buffers.offsets, false)},
                                         what);
         // In place is another text, which may be compiled when it is wanted.
         expect_texts_of_tier(plan, WebgpuCalls::take_texts(), false);
