@@ -926,6 +926,8 @@ TEST_F(SortTest, ManySubgroupsAndOne) {
 
 // C8: a workgroup smaller than a subgroup has a partial one.
 TEST_F(SortTest, WorkgroupsSmallerThanASubgroup) {
+    // Drivers take minutes to compile as many items as 100 keys take.
+    const bool many = device().is_simulated() || test_all();
     for (const Tier tier : {Tier::portable, Tier::barrier}) {
         if (!lacking(device().caps(), tier).empty()) continue;
         claim(tier);
@@ -937,14 +939,16 @@ TEST_F(SortTest, WorkgroupsSmallerThanASubgroup) {
                     fmt::format("{} W {} {}", to_text(tier), workgroup_size, to_text(strategy)));
                 SortDesc desc = standard(tier, strategy, 100);
                 desc.policy->workgroup_size = workgroup_size;
-                desc.policy->items = strategy == SortStrategy::bitonic ? 32
-                                     : is_alone(strategy)              ? 25
+                desc.policy->items = strategy == SortStrategy::bitonic ? (many ? 32 : 8)
+                                     : is_alone(strategy)              ? (many ? 25 : 7)
                                                                        : 3;
                 if (is_alone(strategy)) desc.max_count = desc.policy->items * workgroup_size;
                 SortRunner runner(device(), desc);
                 ASSERT_TRUE(runner);
-                for (const std::size_t count : {1u, 3u, 12u, 13u, 27u, 100u})
+                for (const std::size_t count : {1u, 3u, 12u, 13u, 27u, 100u}) {
+                    if (count > desc.max_count) continue;
                     runner.expect_right_with_values(make_sort_keys(desc, count, count).bytes(), 1);
+                }
             }
         }
     }
