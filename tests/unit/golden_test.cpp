@@ -11,15 +11,19 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "tests/unit/described_devices.hpp"
 
 namespace lanewise::test {
 namespace {
 
+using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc>;
+
 struct Case {
     const char* name;
-    std::variant<ReduceDesc, ScanDesc, SortDesc> desc;
+    AnyDesc desc;
 };
 
 const Case kCases[] = {
@@ -80,6 +84,19 @@ const Case kCases[] = {
                                                                 .items = 4,
                                                                 .digit_bits = 4,
                                                                 .max_groups = 70}}},
+    {"segmented_sort_u32", SegmentedSortDesc{.max_count = 1u << 24}},
+    {"segmented_sort_i16_pairs", SegmentedSortDesc{.key = Scalar::i16,
+                                                   .value_bytes = 8,
+                                                   .order = SortOrder::descending,
+                                                   .max_count = 100000}},
+    {"segmented_sort_argsort_u64_by_address",
+     SegmentedSortDesc{.key = Scalar::u64,
+                       .argsort = true,
+                       .begin_bit = 20,
+                       .max_count = 1u << 20,
+                       .addressing = Addressing::device_address}},
+    {"split_u32", SplitDesc{.indices = true, .end_bit = 5, .max_count = 1u << 24}},
+    {"split_u8_pairs_small", SplitDesc{.key = Scalar::u8, .value_bytes = 4, .max_count = 1000}},
 };
 
 bool updating() {
@@ -90,8 +107,12 @@ bool updating() {
 Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const SortDesc& desc) { return plan_sort(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const SegmentedSortDesc& desc) {
+    return plan_segmented_sort(caps, desc);
+}
+Result<Plan> plan_of(const Caps& caps, const SplitDesc& desc) { return plan_split(caps, desc); }
 
-std::string printed(const Caps& caps, const std::variant<ReduceDesc, ScanDesc, SortDesc>& any) {
+std::string printed(const Caps& caps, const AnyDesc& any) {
     const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);
     if (plan) return to_text(*plan);
     return std::string(to_text(plan.error().code)) + ": " + plan.error().message + "\n";
