@@ -165,8 +165,8 @@ Result<Plan> plan_split(const Caps& caps, const SplitDesc& desc) {
     plan.primitive = "split";
     plan.summary = summary_of(desc);
 
-    const std::uint64_t bytes =
-        detail::provided_bytes(caps, 4 * ((std::uint64_t{1} << bucket_bits(desc)) + 1));
+    // By words: no kernel takes them in vectors.
+    const std::uint64_t bytes = 4 * ((std::uint64_t{1} << bucket_bits(desc)) + 1);
     if (plan.addressing == Addressing::descriptor && bytes > caps.limits.max_storage_range) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("{} bytes of offsets are above max_storage_range {}: take fewer "

@@ -11,14 +11,17 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
 #include "tests/unit/described_devices.hpp"
 
 namespace lanewise::test {
 namespace {
 
-using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, TopKDesc>;
+using AnyDesc =
+    std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc, TopKDesc>;
 
 struct Case {
     const char* name;
@@ -83,6 +86,19 @@ const Case kCases[] = {
                                                                 .items = 4,
                                                                 .digit_bits = 4,
                                                                 .max_groups = 70}}},
+    {"segmented_sort_u32", SegmentedSortDesc{.max_count = 1u << 24}},
+    {"segmented_sort_i16_pairs", SegmentedSortDesc{.key = Scalar::i16,
+                                                   .value_bytes = 8,
+                                                   .order = SortOrder::descending,
+                                                   .max_count = 100000}},
+    {"segmented_sort_argsort_u64_by_address",
+     SegmentedSortDesc{.key = Scalar::u64,
+                       .argsort = true,
+                       .begin_bit = 20,
+                       .max_count = 1u << 20,
+                       .addressing = Addressing::device_address}},
+    {"split_u32", SplitDesc{.indices = true, .end_bit = 5, .max_count = 1u << 24}},
+    {"split_u8_pairs_small", SplitDesc{.key = Scalar::u8, .value_bytes = 4, .max_count = 1000}},
     {"top_k_f32_indices",
      TopKDesc{.key = Scalar::f32, .k = 100, .indices = true, .max_count = 1u << 24}},
     {"top_k_many_pairs", TopKDesc{.key = Scalar::u64,
@@ -101,6 +117,10 @@ bool updating() {
 Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const SortDesc& desc) { return plan_sort(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const SegmentedSortDesc& desc) {
+    return plan_segmented_sort(caps, desc);
+}
+Result<Plan> plan_of(const Caps& caps, const SplitDesc& desc) { return plan_split(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const TopKDesc& desc) { return plan_top_k(caps, desc); }
 
 std::string printed(const Caps& caps, const AnyDesc& any) {

@@ -12,7 +12,9 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
+#include "lanewise/split.hpp"
 #include "tests/wgsl/support.hpp"
 
 namespace lanewise::test {
@@ -181,6 +183,33 @@ void add_sorts(Texts& texts, const Caps& caps) {
     }
 }
 
+void add_segmented_sorts_and_splits(Texts& texts, const Caps& caps) {
+    const auto add = [&](const Result<Plan>& plan) {
+        ASSERT_TRUE(plan) << plan.error().message;
+        texts.add(*plan, {});
+        if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+    };
+    for (const Scalar key : {Scalar::u8, Scalar::i16, Scalar::f32, Scalar::u64}) {
+        for (const std::uint32_t value_bytes : {0u, 12u, 1u}) {  // 1: indices
+            const bool indices = value_bytes == 1;
+            const std::uint32_t bytes = indices ? 0 : value_bytes;
+            SegmentedSortDesc sort{.key = key, .value_bytes = bytes, .argsort = indices};
+            sort.max_count = 10000;
+            add(plan_segmented_sort(caps, sort));
+            sort.order = SortOrder::descending;
+            sort.begin_bit = 3;
+            sort.policy = SegmentedSortPolicy{64, 2, 3, 16};
+            add(plan_segmented_sort(caps, sort));
+            add(plan_split(caps, {.key = key,
+                                  .value_bytes = bytes,
+                                  .indices = indices,
+                                  .begin_bit = 2,
+                                  .end_bit = 7,
+                                  .max_count = 10000}));
+        }
+    }
+}
+
 void add_custom(Texts& texts, const Caps& caps) {
     for (const CustomOperator& custom : custom_operators()) {
         for (const ReduceStrategy strategy :
@@ -212,6 +241,7 @@ const Texts& all_texts() {
             add_reductions(made, webgpu_caps(size));
             add_scans(made, webgpu_caps(size));
             add_sorts(made, webgpu_caps(size));
+            add_segmented_sorts_and_splits(made, webgpu_caps(size));
             add_custom(made, webgpu_caps(size));
         }
         return made;

@@ -265,12 +265,18 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     };
     constexpr std::byte kBehindInput{0x5a};
     constexpr std::byte kBehindOutput{0xab};
+    constexpr std::uint32_t kBehindOffsets = 0xabababab;
     const std::vector<std::byte> first_in = buffer_of(Role::input, input, kBehindInput);
     const std::vector<std::byte> first_values = buffer_of(Role::values, run.values, kBehindInput);
     std::vector<std::byte> in = first_in;
     std::vector<std::byte> values = first_values;
     std::vector<std::byte> output = buffer_of(Role::output, {}, kBehindOutput);
     std::vector<std::byte> values_out = buffer_of(Role::values_out, {}, kBehindOutput);
+    const Argument* offsets_argument = plan.argument(Role::offsets);
+    const bool makes_offsets =
+        offsets_argument != nullptr && offsets_argument->access != Access::read;
+    std::vector<std::uint32_t> offsets(run.offsets.begin(), run.offsets.end());
+    if (makes_offsets) offsets.assign(offsets_argument->bytes / 4, kBehindOffsets);
     std::vector<std::byte> scratch(plan.argument(Role::scratch)->bytes, std::byte{0xcd});
     std::uint32_t stored_count = static_cast<std::uint32_t>(count);
     simulator::Count what = count;
@@ -280,7 +286,8 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
                                            .output = {in_place ? in : output},
                                            .scratch = {scratch},
                                            .values = {values},
-                                           .values_out = {values_out}},
+                                           .values_out = {values_out},
+                                           .offsets = {std::as_writable_bytes(std::span(offsets))}},
                                           what);
     if (!binding) return failed("bind", binding.error().message);
     const bool in_input = in_place || plan.result == Role::input;
@@ -306,7 +313,12 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         for (const simulator::Fault& fault : report->faults) faults += to_text(fault) + "\n";
         if (!faults.empty()) return failed(fmt::format("{} items, faults", count), faults);
     }
-    WgslResult result{in_input ? in : output, in_input && !in_place ? values : values_out};
+    WgslResult result{in_input ? in : output, in_input && !in_place ? values : values_out, {}};
+    if (makes_offsets) {
+        result.offsets = offsets;
+    } else if (!std::ranges::equal(offsets, run.offsets)) {
+        return failed(fmt::format("{} items", count), "offsets are changed");
+    }
     const auto cut = [&](std::vector<std::byte>& bytes, std::uint64_t written, const char* name) {
         for (std::size_t i = written; i < bytes.size(); ++i) {
             if (bytes[i] == (in_input ? kBehindInput : kBehindOutput)) continue;

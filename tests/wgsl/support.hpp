@@ -50,12 +50,14 @@ struct WgslRun {
     // Uses before these, with other data and so many items each; for counts in a buffer.
     std::vector<std::uint32_t> earlier_counts;
     std::span<const std::byte> values;  // of plans that have some: as many as the input has items
+    std::span<const std::uint32_t> offsets;  // of plans that read them
 };
 
 // Where Plan::result says, up to the last item that counts.
 struct WgslResult {
     std::vector<std::byte> output;
     std::vector<std::byte> values_out;
+    std::vector<std::uint32_t> offsets;  // that the plan wrote
 
     bool operator==(const WgslResult&) const = default;
 };
