@@ -153,6 +153,10 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name(); }
 bool possible(const Caps& caps, const Row& row) {
     if (!lacking(caps, row.tier).empty()) return false;
     if (row.addressing == Addressing::device_address && !caps.device_addresses) return false;
+    // Each digit is pipelines of its own, which drivers take long to compile.
+    if (!TestDevice::shared().is_simulated() && !test_all() && size_of(row.key) == 8 &&
+        row.policy.digit_bits < 8)
+        return false;
     return has_workgroups(caps, row.tier, row.policy.workgroup_size) &&
            has_workgroups(caps, row.tier, 64);
 }
@@ -349,7 +353,9 @@ TEST_F(TopKTest, TiesGoToTheLowestIndex) {
         std::vector<std::uint32_t> keys(count, 5);
         for (std::size_t i = 3; i < count; i += 50) keys[i] = 9;
         for (std::size_t i = 4; i < count; i += 7) keys[i] = 2;
+        std::size_t turn = static_cast<std::size_t>(way) + static_cast<std::size_t>(tier);
         for (const std::uint64_t k : {1u, 6u, 20u, 100u}) {
+            if (!device().is_simulated() && !test_all() && turn++ % 4 != 0) continue;
             desc.k = k;
             SCOPED_TRACE(k);
             TopKRunner runner(device(), desc);
@@ -406,8 +412,10 @@ TEST_F(TopKTest, ManyUses) {
 // What the defaults of this device choose, across the sizes where they change.
 TEST_F(TopKTest, DefaultPolicies) {
     std::set<std::string> policies;
+    const bool all = device().is_simulated() || test_all();
     for (const std::uint64_t count : {100u, 5000u, 20000u}) {
         for (const std::uint64_t k : {10u, 4500u}) {
+            if (!all && (count == 20000) != (k == 4500)) continue;
             const TopKDesc desc{.key = Scalar::i32, .k = k, .indices = true, .max_count = count};
             SCOPED_TRACE(fmt::format("{} of {}", k, count));
             TopKRunner runner(device(), desc);
