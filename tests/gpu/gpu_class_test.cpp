@@ -16,6 +16,7 @@
 #include "primitives/reduce/reduce_reference.hpp"
 #include "primitives/scan/scan_reference.hpp"
 #include "primitives/sort/sort_reference.hpp"
+#include "primitives/split/split_reference.hpp"
 #include "tests/support/gpu_test.hpp"
 #include "tests/support/test_data.hpp"
 
@@ -170,6 +171,64 @@ TEST_F(GpuClass, SortsEveryTypeOfItsInterface) {
     expect_sorts(gpu(), std::vector<double>(i32.begin(), i32.end()));
     EXPECT_EQ(gpu().sort(std::vector<float>{}), std::vector<float>{});
     EXPECT_EQ(gpu().argsort(std::vector<float>{}), std::vector<std::uint32_t>{});
+}
+
+template <class T>
+void expect_segmented_sorts(Gpu& gpu, std::vector<T> keys) {
+    const std::vector<std::uint32_t> offsets{3, 3, 50, 51, 1500, 2990};
+    const std::vector<T> before = keys;
+    const auto sorted = gpu.segmented_sort(keys, offsets, SortOrder::descending);
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+        std::sort(keys.begin() + offsets[s], keys.begin() + offsets[s + 1], std::greater());
+    EXPECT_EQ(sorted, keys);
+    EXPECT_EQ(gpu.segmented_sort(before, std::vector<std::uint32_t>{}), before);
+}
+
+TEST_F(GpuClass, SortsSegmentsOfEveryTypeOfItsInterface) {
+    std::vector<std::int32_t> i32(3000);
+    for (std::size_t i = 0; i < i32.size(); ++i)
+        i32[i] = static_cast<std::int32_t>(hash(1, i) % 2000) - 1000;
+    expect_segmented_sorts(gpu(), i32);
+    expect_segmented_sorts(gpu(), std::vector<std::uint32_t>(i32.begin(), i32.end()));
+    expect_segmented_sorts(gpu(), std::vector<float>(i32.begin(), i32.end()));
+    expect_segmented_sorts(gpu(), std::vector<std::uint64_t>(i32.begin(), i32.end()));
+    expect_segmented_sorts(gpu(), std::vector<std::int64_t>(i32.begin(), i32.end()));
+    expect_segmented_sorts(gpu(), std::vector<double>(i32.begin(), i32.end()));
+}
+
+// What the host can see is wrong is refused, with the first place where it is.
+TEST_F(GpuClass, RefusesWrongSegments) {
+    const std::vector<std::uint32_t> keys(10);
+    const auto refused = [&](const std::vector<std::uint32_t>& offsets, const char* word) {
+        const auto sorted = gpu().segmented_sort(keys, offsets);
+        ASSERT_FALSE(sorted);
+        EXPECT_EQ(sorted.error().code, ErrorCode::bad_argument);
+        EXPECT_NE(sorted.error().message.find(word), std::string::npos) << sorted.error().message;
+    };
+    refused({0, 5, 4, 10}, "offset 2 is 4");
+    refused({0, 11}, "11");
+    const std::vector<std::byte> values(36);
+    EXPECT_FALSE(gpu().segmented_sort(std::as_bytes(std::span(keys)), values,
+                                      std::vector<std::uint32_t>{0, 10}, {.value_bytes = 4}));
+}
+
+TEST_F(GpuClass, Splits) {
+    std::vector<std::uint32_t> keys(2000);
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint32_t>(hash(3, i));
+    const SplitDesc desc{.indices = true, .begin_bit = 3, .end_bit = 6};
+    const auto made = gpu().split(std::as_bytes(std::span(keys)), {}, desc);
+    ASSERT_TRUE(made) << made.error().message;
+    std::string why;
+    EXPECT_TRUE(split_matches(desc, std::as_bytes(std::span(keys)), {},
+                              {made->keys, made->values, made->offsets}, &why))
+        << why;
+    EXPECT_EQ(made->report.plan.primitive, "split");
+    const auto none = gpu().split({}, {}, {.end_bit = 1});
+    ASSERT_TRUE(none) << none.error().message;
+    EXPECT_EQ(none->offsets, (std::vector<std::uint32_t>{0, 0, 0}));
+    const auto wide = gpu().split(std::as_bytes(std::span(keys)), {}, {});
+    ASSERT_FALSE(wide);
+    EXPECT_EQ(wide.error().code, ErrorCode::bad_argument);
 }
 
 TEST_F(GpuClass, SortsBytesWithValues) {

@@ -151,7 +151,7 @@ TEST(SegmentedSortPlan, RefusalsSayWhy) {
     expect_refused({.value_bytes = 16, .max_count = std::uint64_t{1} << 30},
                    ErrorCode::limit_exceeded, {"4 words"});
     const auto refused = [](SegmentedSortPolicy policy, Tier tier, ErrorCode code,
-                           std::initializer_list<const char*> words) {
+                            std::initializer_list<const char*> words) {
         expect_refused({.max_count = 5000, .tier = tier, .policy = policy}, code, words);
     };
     constexpr ErrorCode kBad = ErrorCode::bad_argument;
