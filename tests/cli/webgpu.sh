@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 values='[(i * 2654435761 >> 7) % 1000 - 500 for i in range(5000)]'
 expected() { python3 -c "v = $values; print($1)"; }
 npy "$work/a.npy" '<i4' "$values"
+npy "$work/s.npy" '<i8' '[7, 7, 30, 900, 4000]'
 sum=$(expected 'sum(v)')
 
 implementations=0
@@ -37,6 +38,10 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
         expect_value ""
         check "the keys in order" python3 "$here/read_npy.py" "$work/out.npy" '<i4' "sorted($values)"
         run sort "$work/a.npy" -o "$work/out.npy" --api webgpu --tier $tier --argsort --bits 3:31 --verify --quiet
+        expect_value ""
+        run segmented-sort "$work/a.npy" --offsets "$work/s.npy" -o "$work/out.npy" --api webgpu --tier $tier --verify --quiet
+        expect_value ""
+        run split "$work/a.npy" -o "$work/out.npy" --offsets-out "$work/starts.npy" --bits 28:32 --api webgpu --tier $tier --verify --quiet
         expect_value ""
     done
     npy "$work/u1.npy" '|u1' '[255] * 301'
