@@ -103,6 +103,9 @@ EQUIVALENT = {
         "a look more",
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
         "one tile's sum is published twice",
+    ("primitives/scan/scan_lookback.comp", "guard removed",
+     "if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);"):
+        "every lane publishes the same sum, before the tile's prefix",
     ("primitives/scan/scan_sums.comp", "min dropped",
      "uint first = min(group * share.tiles_per_group, share.tiles);"):
         "a workgroup that runs has a tile, or it is the first",
