@@ -104,11 +104,11 @@ EQUIVALENT = {
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
         "one tile's sum is published twice",
     ("primitives/scan/scan_lookback.comp", "guard removed",
+     "if (vlane == 0u) publish(t, epoch, kFlagPrefix, combine(before, total));"):
+        "every lane publishes the same prefix",
+    ("primitives/scan/scan_lookback.comp", "guard removed",
      "if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);"):
         "every lane publishes the same sum, before the tile's prefix",
-    ("primitives/scan/scan_sums.comp", "min dropped",
-     "uint first = min(group * share.tiles_per_group, share.tiles);"):
-        "a workgroup that runs has a tile, or it is the first",
     ("primitives/scan/scan_sums.comp", "guard removed", "if (group + 1u < share.groups) {"):
         "the last workgroup's partial has room, and nobody looks at it",
     ("primitives/scan/scan_sums.comp", "< becomes <=", "if (group + 1u < share.groups) {"):

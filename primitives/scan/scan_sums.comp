@@ -77,11 +77,10 @@ void main() {
     uint vlane = lane_number();
     Share share = read_share();
     uint group = group_number();
-    uint first = min(group * share.tiles_per_group, share.tiles);
-    uint end = first + min(share.tiles_per_group, share.tiles - first);
-    // The last workgroup's is not needed.
+    // The last workgroup's is not needed; all others have as many tiles as there are for a workgroup.
     if (group + 1u < share.groups) {
-        Accumulator total = workgroup_sum_tiles(share, first, end, vlane);
+        uint first = group * share.tiles_per_group;
+        Accumulator total = workgroup_sum_tiles(share, first, first + share.tiles_per_group, vlane);
         if (vlane == 0u) store_partial(group, total);
     }
 }

@@ -57,11 +57,10 @@ alias ScanValues = array<Accumulator, kScanRows>;
 
 fn run(lane: Lane, group: Group) {
     let share = read_share();
-    let first = min(group.number * share.tiles_per_group, share.tiles);
-    let end = first + min(share.tiles_per_group, share.tiles - first);
-    // The last workgroup's is not needed.
+    // The last workgroup's is not needed; all others have as many tiles as there are for a workgroup.
     if (group.number + 1u < share.groups) {
-        let total = workgroup_sum_tiles(share, first, end, lane, group);
+        let first = group.number * share.tiles_per_group;
+        let total = workgroup_sum_tiles(share, first, first + share.tiles_per_group, lane, group);
         if (lane.number == 0u) { store_partial(group.number, total); }
     }
 }
