@@ -341,6 +341,20 @@ TEST_F(SegmentedSortTest, LengthsAroundATile) {
     });
 }
 
+// Inputs that fit a tile have no places in scratch for segments that go through memory: the longest
+// segment must not.
+TEST_F(SegmentedSortTest, InputsOfATileStayInWorkgroupMemory) {
+    for_each_tier([&](Tier tier) {
+        SegmentedSortDesc desc = standard(tier);
+        desc.max_count = tile();
+        auto runner = runner_of(device(), desc);
+        ASSERT_TRUE(runner);
+        EXPECT_LT(runner->plan().argument(Role::scratch)->bytes, 1024u);
+        expect_right_of(*runner, desc, tile(), {0, tile()}, 1);
+        expect_right_of(*runner, desc, tile(), {0, 3, tile()}, 2);
+    });
+}
+
 // Many segments and many empty ones, in one window and between windows.
 TEST_F(SegmentedSortTest, EmptySegments) {
     for_each_tier([&](Tier tier) {
