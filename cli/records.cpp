@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace lanewise::cli {
 namespace {
 
@@ -34,10 +37,28 @@ CLI::Option* add_record_options(CLI::App& verb, RecordOptions& options,
     return values;
 }
 
+bool name_one_file(const std::string& a, const std::string& b) {
+    if (a.empty() || b.empty()) return false;
+    std::error_code none;
+    const auto whole = [&](const std::string& path) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+    };
+    return a == b || whole(a) == whole(b);
+}
+
+Result<void> require_files_of_their_own(std::initializer_list<std::string> paths) {
+    for (auto a = paths.begin(); a != paths.end(); ++a) {
+        for (auto b = paths.begin(); b != a; ++b) {
+            if (name_one_file(*a, *b)) return bad(fmt::format("{} is named for two outputs", *a));
+        }
+    }
+    return {};
+}
+
 Result<Records> read_records(const RecordOptions& options) {
     if (options.values.empty() != options.values_output.empty())
         return bad("--values and --values-out go together: give both, or none");
-    if (!options.values.empty() && options.values_output == options.output)
+    if (name_one_file(options.values_output, options.output))
         return bad("-o and --values-out name the same file");
     auto keys = read_npy(options.keys);
     if (!keys) return tl::unexpected(keys.error());

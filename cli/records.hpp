@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +26,11 @@ struct RecordOptions : CommonOptions {
 // Gives the option --values, for what excludes it.
 CLI::Option* add_record_options(CLI::App& verb, RecordOptions& options,
                                 const std::string& output_help);
+
+// Whether two paths name one file, however they are spelled; false where one is empty.
+bool name_one_file(const std::string& a, const std::string& b);
+// An error where two of the paths name one file; empty ones name none.
+Result<void> require_files_of_their_own(std::initializer_list<std::string> paths);
 
 struct Records {
     NpyArray keys;

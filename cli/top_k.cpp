@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <set>
 
 #include "cli/records.hpp"
 #include "lanewise/top_k.hpp"
@@ -33,12 +32,10 @@ Json asked(const TopKDesc& desc) {
 }
 
 Status run_top_k(const TopKVerbOptions& options) {
-    std::set<std::string> paths;
-    for (const std::string& path :
-         {options.output, options.values_output, options.indices_output}) {
-        if (!path.empty() && !paths.insert(path).second)
-            return fail(Status::usage, fmt::format("{} is named for two outputs", path));
-    }
+    if (const auto own = require_files_of_their_own(
+            {options.output, options.values_output, options.indices_output});
+        !own)
+        return fail(own.error());
     const auto records = read_records(options);
     if (!records) return fail(records.error());
     const auto& [keys, values, value_bytes] = *records;

@@ -161,8 +161,28 @@ EQUIVALENT = {
      "if (kNumbers != 0u) number = subgroupShuffle(number, lane ^ apart);"):
         "numbers that stay behind are looked at by nobody",
     ("primitives/sort/sort_bitonic.comp", "< becomes <=",
-     "if (kWriteKeys != 0u && kSourceBits < 32u) barrier();"):
+     "if (kWriteKeys != 0u && kKeyBits < 32u) barrier();"):
         "a barrier more",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "guard removed",
+     "if (batch.segments > 1u) tags[k] |= segment_number(batch, place) << kSegmentShift;"):
+        "one segment has the number 0",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "> becomes >=",
+     "if (batch.segments > 1u) tags[k] |= segment_number(batch, place) << kSegmentShift;"):
+        "one segment has the number 0",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "'- 1u' dropped",
+     "uint segment_bits = uint(findMSB(min(batch.segments, items) - 1u) + 1);"):
+        "a round more, of digits that are all zero",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "min dropped",
+     "uint segment_bits = uint(findMSB(min(batch.segments, items) - 1u) + 1);"):
+        "a round more, of digits that are all zero",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "< becomes <=",
+     "if (ranks[k] < items) sh_words[ranks[k]] = tags[k];"):
+        "no rank is the number of items",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "< becomes <=",
+     "if (ranks[k] < items) sh_words[ranks[k]] = load_number(source, begin, i);"):
+        "no rank is the number of items",
+    ("primitives/segmented_sort/segmented_sort_tiles.comp", "<= becomes <", "bool together = all.items <= kTileItems;"):
+        "two batches of a full tile give the same as one",
 }
 
 

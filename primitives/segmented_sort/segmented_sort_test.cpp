@@ -341,6 +341,20 @@ TEST_F(SegmentedSortTest, LengthsAroundATile) {
     });
 }
 
+// Inputs that fit a tile have no places in scratch for segments that go through memory: the longest
+// segment must not.
+TEST_F(SegmentedSortTest, InputsOfATileStayInWorkgroupMemory) {
+    for_each_tier([&](Tier tier) {
+        SegmentedSortDesc desc = standard(tier);
+        desc.max_count = tile();
+        auto runner = runner_of(device(), desc);
+        ASSERT_TRUE(runner);
+        EXPECT_LT(runner->plan().argument(Role::scratch)->bytes, 1024u);
+        expect_right_of(*runner, desc, tile(), {0, tile()}, 1);
+        expect_right_of(*runner, desc, tile(), {0, 3, tile()}, 2);
+    });
+}
+
 // Many segments and many empty ones, in one window and between windows.
 TEST_F(SegmentedSortTest, EmptySegments) {
     for_each_tier([&](Tier tier) {
@@ -431,7 +445,12 @@ TEST_F(SegmentedSortTest, OffsetsThatFallStayWithinTheBuffers) {
             wild[i] = static_cast<std::uint32_t>(hash(i) % (i % 7 == 0 ? ~0u : 2 * count));
         const SortDesc sort = sort_of(desc);
         const Elements keys = make_sort_keys(sort, count, 1);
-        EXPECT_TRUE(runner->run(keys.bytes(), make_sort_values(sort, count, 1), {.offsets = wild}));
+        // Long segments that overlap, by workgroups that change each other's items.
+        const auto most = static_cast<std::uint32_t>(count);
+        for (const U32& offsets : {wild, U32{0, most / 2, most / 8, most, most / 4, most}}) {
+            EXPECT_TRUE(
+                runner->run(keys.bytes(), make_sort_values(sort, count, 1), {.offsets = offsets}));
+        }
     });
 }
 

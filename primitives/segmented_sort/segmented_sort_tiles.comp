@@ -208,7 +208,7 @@ void workgroup_sort_batch(RankLane lane, Batch batch) {
     [[unroll]] for (uint k = 0u; k < kItems; ++k) {
         uint place = tile_place(lane, k);
         tags[k] = place;
-        if (batch.segments > 1u && place < items) tags[k] |= segment_number(batch, place) << kSegmentShift;
+        if (batch.segments > 1u) tags[k] |= segment_number(batch, place) << kSegmentShift;
     }
     uint segment_bits = uint(findMSB(min(batch.segments, items) - 1u) + 1);
     uint rounds = kDigits + divide_up(segment_bits, kDigitBits);
@@ -378,25 +378,19 @@ void workgroup_sort_long(RankLane lane, uint begin, uint end) {
             }
             barrier();
             Key sorted[kItems];
-            [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-                uint rank = k * kWorkgroupSize + lane.vlane;
-                sorted[k] = key_of_zeros();
-                if (rank < items) sorted[k].low = sh_words[rank];
-            }
+            [[unroll]] for (uint k = 0u; k < kItems; ++k) sorted[k].low = sh_words[k * kWorkgroupSize + lane.vlane];
 #if LW_KEY_WORDS == 2
             barrier();
             move_highs(keys, ranks, items);
             barrier();
-            [[unroll]] for (uint k = 0u; k < kItems; ++k) {
-                uint rank = k * kWorkgroupSize + lane.vlane;
-                if (rank < items) sorted[k].high = sh_words[rank];
-            }
+            [[unroll]] for (uint k = 0u; k < kItems; ++k) sorted[k].high = sh_words[k * kWorkgroupSize + lane.vlane];
 #endif
             uint goes_to[kItems];
             [[unroll]] for (uint k = 0u; k < kItems; ++k) {
                 uint rank = k * kWorkgroupSize + lane.vlane;
-                goes_to[k] = sh_base[digit_of(sorted[k], shift, bits)] + rank;
                 if (rank < items) {
+                    // In the segment, whatever others write into it whose offsets descend.
+                    goes_to[k] = min(sh_base[digit_of(sorted[k], shift, bits)] + rank, end - 1u);
                     if (last) {
                         store_key(goes_to[k], sorted[k]);
                     } else {
@@ -415,7 +409,7 @@ void workgroup_sort_long(RankLane lane, uint begin, uint end) {
                 uint rank = k * kWorkgroupSize + lane.vlane;
                 if (rank < items) {
                     if (last) {
-                        store_value(goes_to[k], sh_words[rank]);
+                        store_value(goes_to[k], min(sh_words[rank], end - 1u));
                     } else {
                         store_number(to, begin, goes_to[k], sh_words[rank]);
                     }

@@ -190,9 +190,7 @@ fn workgroup_sort_batch(lane: RankLane, group: Group, batch: Batch) {
     for (var k = 0u; k < kItems; k++) {
         let place = tile_place(lane, k);
         tags[k] = place;
-        if (batch.segments > 1u && place < items) {
-            tags[k] |= segment_number(batch, place) << kSegmentShift;
-        }
+        if (batch.segments > 1u) { tags[k] |= segment_number(batch, place) << kSegmentShift; }
     }
     let segment_bits = 32u - countLeadingZeros(min(batch.segments, items) - 1u);
     let rounds = kDigits + divide_up(segment_bits, kDigitBits);
@@ -369,25 +367,20 @@ fn workgroup_sort_long(lane: RankLane, group: Group, begin: u32, end: u32) {
             }
             workgroupBarrier();
             var sorted: Keys;
-            for (var k = 0u; k < kItems; k++) {
-                let rank = k * kWorkgroupSize + lane.vlane;
-                sorted[k] = key_of_zeros();
-                if (rank < items) { sorted[k].low = load_shared(rank); }
-            }
+            for (var k = 0u; k < kItems; k++) { sorted[k].low = load_shared(k * kWorkgroupSize + lane.vlane); }
 //#if LW_KEY_WORDS == 2
             workgroupBarrier();
             move_highs(&keys, &ranks, items);
             workgroupBarrier();
-            for (var k = 0u; k < kItems; k++) {
-                let rank = k * kWorkgroupSize + lane.vlane;
-                if (rank < items) { sorted[k].high = load_shared(rank); }
-            }
+            for (var k = 0u; k < kItems; k++) { sorted[k].high = load_shared(k * kWorkgroupSize + lane.vlane); }
 //#endif
             var goes_to: Ranks;
             for (var k = 0u; k < kItems; k++) {
                 let rank = k * kWorkgroupSize + lane.vlane;
-                goes_to[k] = atomicLoad(&sh_base[digit_of(sorted[k], shift, bits)]) + rank;
                 if (rank < items) {
+                    // In the segment, whatever others write into it whose offsets descend.
+                    let place = atomicLoad(&sh_base[digit_of(sorted[k], shift, bits)]) + rank;
+                    goes_to[k] = min(place, end - 1u);
                     if (last) {
                         store_key(goes_to[k], sorted[k]);
                     } else {
@@ -406,7 +399,7 @@ fn workgroup_sort_long(lane: RankLane, group: Group, begin: u32, end: u32) {
                 let rank = k * kWorkgroupSize + lane.vlane;
                 if (rank < items) {
                     if (last) {
-                        store_value(goes_to[k], load_shared(rank));
+                        store_value(goes_to[k], min(load_shared(rank), end - 1u));
                     } else {
                         store_number(to, begin, goes_to[k], load_shared(rank));
                     }

@@ -308,7 +308,6 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
     if (tier == Tier::barrier)
         policy.digit_bits = std::min(policy.digit_bits, detail::kMostBarrierRankBits);
     if (key_words(desc) == 2) policy.items = std::max(1u, (policy.items + 1) / 2);
-    const std::uint64_t tile = std::uint64_t{policy.workgroup_size} * policy.items;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const auto fits = [&] {
         const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
@@ -349,7 +348,7 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
     while (!histograms_fit() && policy.digit_bits > 1) --policy.digit_bits;
     if (policy.strategy == SortStrategy::one_workgroup) {
         // What a smaller workgroup cannot hold goes the way of larger inputs.
-        if (std::uint64_t{policy.workgroup_size} * policy.items < std::min(tile, count))
+        if (std::uint64_t{policy.workgroup_size} * policy.items < count)
             policy.strategy = SortStrategy::count_then_scatter;
     }
     if (policy.strategy == SortStrategy::look_back) {

@@ -58,12 +58,16 @@ public:
             if (auto done = owned_->upload(of(role), 0, bytes); !done) return done;
         }
 
+        // Buffers have more bytes than are asked for; of these all would count.
+        webgpu::Buffer offsets = of(Role::offsets).range();
+        if (const Argument* argument = plan.argument(Role::offsets))
+            offsets.bytes = data.bytes_of(*argument);
         const auto binding = executable->bind({.input = of(Role::input).range(),
                                                .output = of(Role::output).range(),
                                                .scratch = of(Role::scratch).range(),
                                                .values = of(Role::values).range(),
                                                .values_out = of(Role::values_out).range(),
-                                               .offsets = of(Role::offsets).range()},
+                                               .offsets = offsets},
                                               count);
         if (!binding) return tl::unexpected(binding.error());
         auto times = run_timed(*binding);

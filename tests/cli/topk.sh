@@ -94,6 +94,8 @@ refused "$work/none.npy" -k 1
 check "names the file" holds "$err" none.npy
 refused "$work/i4.npy" -k 1 --indices "$work/old.npy"
 check "says why" holds "$err" "two outputs"
+refused "$work/i4.npy" -k 1 --indices "$work/../$(basename "$work")/./old.npy"
+check "says why" holds "$err" "two outputs"
 refused "$work/i4.npy" -k 1 --indices "$w" --values "$work/x4.npy" --values-out "$work/w.npy"
 check "names both" holds "$err" --values
 refused "$work/i4.npy" -k 1 --values "$work/x4.npy"

@@ -41,6 +41,12 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
         expect_value ""
         run segmented-sort "$work/a.npy" --offsets "$work/s.npy" -o "$work/out.npy" --api webgpu --tier $tier --verify --quiet
         expect_value ""
+        # Ranges of offsets that are no whole vectors.
+        for numbers in '[0, 301]' '[7, 20, 250]' '[0, 0, 100, 200, 290]'; do
+            npy "$work/few.npy" '<u4' "$numbers"
+            run segmented-sort "$work/a.npy" --offsets "$work/few.npy" -o "$work/out.npy" --api webgpu --tier $tier --verify --quiet
+            expect_value ""
+        done
         run split "$work/a.npy" -o "$work/out.npy" --offsets-out "$work/starts.npy" --bits 28:32 --api webgpu --tier $tier --verify --quiet
         expect_value ""
     done

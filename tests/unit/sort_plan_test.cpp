@@ -712,6 +712,25 @@ TEST(SortPlan, ScratchGrowsWithTheCount) {
     }
 }
 
+// Where the table's policies meet, and for keys of which a workgroup holds half as many.
+TEST(SortPlan, NoDefaultPolicyIsTooSmallForItsInput) {
+    for (const DescribedDevice& device : described_devices()) {
+        for (const Scalar key : kKeys) {
+            for (const Tier tier : kTiers) {
+                if (!plan_sort(device.caps, {.key = key, .max_count = 1u << 20, .tier = tier}))
+                    continue;
+                for (const std::uint64_t count :
+                     {100u, 129u, 256u, 257u, 1024u, 1025u, 1500u, 2048u, 2049u, 4096u, 4097u}) {
+                    const SortDesc desc{.key = key, .max_count = count, .tier = tier};
+                    const auto plan = plan_sort(device.caps, desc);
+                    EXPECT_TRUE(plan)
+                        << device.name << ": " << text(desc) << ": " << plan.error().message;
+                }
+            }
+        }
+    }
+}
+
 TEST(SortPlan, ZeroItemsHaveAPlan) {
     for (const DescribedDevice& device : described_devices()) {
         SCOPED_TRACE(device.name);

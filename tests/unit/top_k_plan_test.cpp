@@ -118,6 +118,23 @@ TEST(TopKPlan, EveryDevice) {
     EXPECT_GT(plans, 1000u);
 }
 
+TEST(TopKPlan, NoDefaultPolicyIsTooSmallForItsInput) {
+    for (const DescribedDevice& device : described_devices()) {
+        for (const Scalar key : kKeys) {
+            if (!plan_top_k(device.caps, {.key = key, .k = 1u << 19, .max_count = 1u << 20}))
+                continue;
+            for (const std::uint64_t count : {129u, 256u, 1025u, 2048u, 5000u, 1u << 20}) {
+                for (const std::uint64_t k : {1u, 129u, 256u, 1025u, 2048u, 4097u}) {
+                    const TopKDesc desc{.key = key, .k = k, .max_count = count};
+                    const auto plan = plan_top_k(device.caps, desc);
+                    EXPECT_TRUE(plan)
+                        << device.name << ": " << text(desc) << ": " << plan.error().message;
+                }
+            }
+        }
+    }
+}
+
 RC_GTEST_PROP(TopKPlan, ScratchDoesNotShrinkWithTheCount, ()) {
     const auto devices = described_devices();
     const auto& device = devices[*rc::gen::inRange<std::size_t>(0, devices.size())];
