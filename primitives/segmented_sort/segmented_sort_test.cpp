@@ -196,7 +196,7 @@ std::vector<Row> rows_here() {
     const std::vector<Choice> choices = pairwise_choices(kSizes, can);
     const bool simulated = TestDevice::shared().is_simulated();
     const std::size_t step = test_all()              ? (simulated ? 1 : 3)
-                             : !simulated            ? 12
+                             : !simulated            ? 16
                              : has_small_subgroups() ? 6
                                                      : 3;
     std::vector<Row> some;

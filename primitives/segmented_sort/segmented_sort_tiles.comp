@@ -135,14 +135,11 @@ uint first_segment_from(uint item) {
     return begin;
 }
 
-// The segments [segment, end). Whatever the offsets say, items that there are.
+// The segments [segment, end), which may be none. Whatever the offsets say, items that there are.
 Batch batch_of(uint segment, uint end, uint count) {
-    Batch batch = Batch(0u, 0u, segment, end - segment);
-    if (segment < end) {
-        batch.first = min(LW_WORD(offsets, segment), count);
-        batch.items = clamp(LW_WORD(offsets, end), batch.first, count) - batch.first;
-    }
-    return batch;
+    uint first = min(LW_WORD(offsets, segment), count);
+    uint items = clamp(LW_WORD(offsets, end), first, count) - first;
+    return Batch(first, items, segment, end - segment);
 }
 
 // A number for the segment of an item, rising with the segments, and below both their number and the

@@ -111,14 +111,11 @@ fn first_segment_from(item: u32) -> u32 {
     return begin;
 }
 
-// The segments [segment, end). Whatever the offsets say, items that there are.
+// The segments [segment, end), which may be none. Whatever the offsets say, items that there are.
 fn batch_of(segment: u32, end: u32, count: u32) -> Batch {
-    var batch = Batch(0u, 0u, segment, end - segment);
-    if (segment < end) {
-        batch.first = min(offsets[segment], count);
-        batch.items = clamp(offsets[end], batch.first, count) - batch.first;
-    }
-    return batch;
+    let first = min(offsets[segment], count);
+    let items = clamp(offsets[end], first, count) - first;
+    return Batch(first, items, segment, end - segment);
 }
 
 // A number for the segment of an item, rising with the segments, and below both their number and the
