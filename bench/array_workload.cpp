@@ -47,7 +47,8 @@ Result<Case> ArrayWorkload::make_case(Plan plan, std::uint64_t count, std::uint6
         ranges.scratch = {scratch_.get(), scratch_->bytes()};
     const bool has_values = plan.argument(Role::values_out) != nullptr;
     if (has_values) {
-        ranges.values = {values_.get(), values_->bytes()};
+        if (plan.argument(Role::values) != nullptr)
+            ranges.values = {values_.get(), values_->bytes()};
         ranges.values_out = {values_out_.get(), values_out_->bytes()};
     }
     auto use = session_.backend().prepare(plan, ranges, count);
@@ -63,7 +64,7 @@ Result<Case> ArrayWorkload::make_case(Plan plan, std::uint64_t count, std::uint6
         }
         return session_.backend().fill(*output_, kPoison);
     };
-    const std::uint64_t values_bytes = has_values ? count * made.plan.value_bytes : 0;
+    const std::uint64_t values_bytes = bytes_needed(made.plan, Role::values_out, count);
     made.check = [this, count, output_bytes, values_bytes,
                   matches = std::move(matches)](std::string& why) {
         return check(count, output_bytes, values_bytes, matches, why);

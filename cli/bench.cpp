@@ -21,6 +21,7 @@ struct BenchOptions : CommonOptions {
     OperationOptions operation;
     bool inclusive = false;
     std::uint32_t value_bytes = 0;
+    std::string k = "100";
     bool strategies = false;
     std::string json_file;
     std::string report_folder;
@@ -171,6 +172,7 @@ Status run_bench(const BenchOptions& options) {
     request.kind = options.inclusive ? ScanKind::inclusive : ScanKind::exclusive;
     request.strategies = options.strategies;
     request.value_bytes = options.value_bytes;
+    request.k = *parse_count(options.k);
     Progress progress(options.quiet);
     if (options.textbook) {
         if (request.sizes.back() == 0)
@@ -232,6 +234,9 @@ void add_bench(CLI::App& app, Action& action) {
     verb->add_option("--value-bytes", options->value_bytes,
                      "sort: of a value that travels with each key: 0, 4, 8, 12 or 16")
         ->check(CLI::IsMember({0, 4, 8, 12, 16}))
+        ->capture_default_str();
+    verb->add_option("-k", options->k, "top_k: how many keys, as 100 or 2^10")
+        ->check(count_validator())
         ->capture_default_str();
     verb->add_flag("--strategies", options->strategies,
                    "also each strategy of a primitive, in lines of its own");

@@ -37,6 +37,18 @@ check "verified" json 'j["sections"][0]["rows"][0]["verified"]'
 run bench sort --sizes 10:10 --value-bytes 5
 expect_refused 5
 
+run bench top_k --sizes 10:12:2 -k 70
+expect_good
+check "names what is measured" holds "$out" "top_k: descending 70 keys of u32 into u32 and indices"
+run bench top_k --sizes 12:12 --type f32 --strategies --tier barrier --json
+expect_good
+check "three readings to count, one for the sums, one to gather" \
+    json 'j["sections"][0]["rows"][0]["bytes"] == 4096 * 4 * 5'
+check "strategies" json '{"one_workgroup", "select"} == {r["asked_strategy"] for r in j["sections"][0]["rows"][1:]}'
+check "verified" json 'j["sections"][0]["rows"][0]["verified"]'
+run bench top_k -k some
+expect_refused some
+
 # Another library's rows stand beside those of the same primitive, kind, operator and type.
 cat >"$work/peer.json" <<'PEER'
 {"peer": "Other 1.0", "rows": [
@@ -49,7 +61,7 @@ expect_good
 check "reduce's row" holds "$out" 7000
 check "scan's row" holds "$out" 5000
 run bench --sizes 10:10 --tier barrier --peer "$work/peer.json" --json
-check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None]'
+check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None, None]'
 printf '{"peer": "Other", "rows": [{"primitive": "scan", "kind": 1}]}' >"$work/peer.json"
 run bench scan --sizes 10:10 --peer "$work/peer.json"
 expect_refused peer.json
