@@ -1554,6 +1554,39 @@ TEST_F(ScanTest, WhatIsPublishedIsSeen) {
     });
 }
 
+// As many uses as there are epochs in halves of words, and some more. With a patience that has no
+// end a use would never stop that does not see what is published in its epoch.
+TEST_F(ScanTest, MoreUsesThanEpochs) {
+    if (!test_all() || !device().is_simulated())
+        GTEST_SKIP() << "only with --all, in the simulator";
+    const Tier tier = subgroup_tier();
+    claim(tier);
+    Caps caps = device().caps();
+    caps.int64_atomics = false;
+    const std::uint32_t count = tiny_tile() + 1;
+    ScanDesc desc{.max_count = count, .tier = tier, .policy = tiny(ScanStrategy::look_back)};
+    desc.policy->max_groups = 64;
+    desc.policy->patience = ~0u;
+    const auto plan = plan_scan(caps, desc);
+    ASSERT_TRUE(plan);
+    const auto executable = device().prepare(*plan);
+    ASSERT_TRUE(executable) << executable.error().message;
+    const PlainUse memory = make_plain_use(device(), *plan);
+    const auto use = (*executable)->bind(memory.buffers(*plan), count);
+    ASSERT_TRUE(use) << use.error().message;
+    const Elements data = make_scan_elements(desc, count, 1);
+    ASSERT_TRUE(memory.input->write(0, data.bytes()));
+    for (std::uint32_t run = 0; run < (1u << 14) + 20; ++run) {
+        ASSERT_TRUE((*use)->run({.replay = true})) << "run " << run;
+        count_dispatch(tier);
+        if (run % 256 != 0 && run < (1u << 14) - 20) continue;
+        std::vector<std::byte> result(count * std::size_t{4});
+        ASSERT_TRUE(memory.output->read(0, result));
+        std::string why;
+        ASSERT_TRUE(scan_matches(desc, data.bytes(), result, &why)) << "run " << run << ": " << why;
+    }
+}
+
 // What a use with few items leaves behind must not be seen by the next one with many, nor the other
 // way round.
 TEST_F(ScanTest, ReplaysWithTheCountInABuffer) {
