@@ -191,16 +191,16 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
         return tl::unexpected(checked.error());
     Shape shape;
     shape.policy = policy;
-    shape.digits = digits_of(desc, policy);
+    // A bitonic sort has none, and digit_bits may be anything.
+    const bool bitonic = policy.strategy == SortStrategy::bitonic;
+    if (!bitonic) shape.digits = digits_of(desc, policy);
     const auto size = detail::required_subgroup_size(caps, tier, w, "sort");
     if (!size) return tl::unexpected(size.error());
     shape.subgroup_size = *size;
     const bool alone = detail::sorts_alone(policy.strategy);
     const bool look_back = policy.strategy == SortStrategy::look_back;
     const auto digit_count = static_cast<std::uint32_t>(shape.digits.size());
-    const std::uint32_t row_words = 1u << policy.digit_bits;
-    const std::uint32_t histogram_bytes = 4 * digit_count * row_words;
-    if (policy.strategy == SortStrategy::bitonic) {
+    if (bitonic) {
         shape.workgroup_memory = 4 * bitonic_words(caps, desc, tier, policy);
         if (shape.workgroup_memory > caps.limits.max_workgroup_memory) {
             return fail(ErrorCode::limit_exceeded,
@@ -211,6 +211,7 @@ Result<Shape> shape_of(const Caps& caps, const SortTask& desc, Tier tier, const 
         }
     } else {
         const auto ranks = detail::ranks_of(caps, tier, rank_shape(policy), shape.subgroup_size);
+        const std::uint32_t histogram_bytes = 4 * digit_count << policy.digit_bits;
         if (!ranks || (look_back && histogram_bytes > caps.limits.max_workgroup_memory)) {
             const std::uint32_t words = detail::rank_words(caps, tier, rank_shape(policy), {});
             return fail(

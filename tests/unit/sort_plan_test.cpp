@@ -731,6 +731,20 @@ TEST(SortPlan, NoDefaultPolicyIsTooSmallForItsInput) {
     }
 }
 
+// Which has no digits, whatever the policy says of them.
+TEST(SortPlan, ABitonicSortAsksForNoDigits) {
+    for (const std::uint32_t digit_bits : {0u, 8u, 32u, ~0u}) {
+        const SortPolicy policy{.strategy = SortStrategy::bitonic,
+                                .workgroup_size = 128,
+                                .items = 4,
+                                .digit_bits = digit_bits};
+        const SortDesc desc{.max_count = 512, .policy = policy};
+        const auto plan = plan_sort(described("nvidia"), desc);
+        ASSERT_TRUE(plan) << plan.error().message;
+        EXPECT_EQ(passes_of(*plan), std::vector<std::string>{"sort_bitonic"});
+    }
+}
+
 TEST(SortPlan, ZeroItemsHaveAPlan) {
     for (const DescribedDevice& device : described_devices()) {
         SCOPED_TRACE(device.name);
