@@ -15,6 +15,7 @@
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
+#include "lanewise/top_k.hpp"
 #include "tests/wgsl/support.hpp"
 
 namespace lanewise::test {
@@ -183,7 +184,7 @@ void add_sorts(Texts& texts, const Caps& caps) {
     }
 }
 
-void add_segmented_sorts_and_splits(Texts& texts, const Caps& caps) {
+void add_parts_of_sorts(Texts& texts, const Caps& caps) {
     const auto add = [&](const Result<Plan>& plan) {
         ASSERT_TRUE(plan) << plan.error().message;
         texts.add(*plan, {});
@@ -206,6 +207,13 @@ void add_segmented_sorts_and_splits(Texts& texts, const Caps& caps) {
                                   .begin_bit = 2,
                                   .end_bit = 7,
                                   .max_count = 10000}));
+            TopKDesc top{.key = key, .k = 300, .value_bytes = bytes, .indices = indices};
+            top.max_count = 10000;
+            add(plan_top_k(caps, top));
+            top.order = SortOrder::ascending;
+            top.policy = TopKPolicy{TopKStrategy::select, 64, 2, 9, 16};
+            top.policy->sort = {SortStrategy::count_then_scatter, 64, 2, 3, 16};
+            add(plan_top_k(caps, top));
         }
     }
 }
@@ -241,7 +249,7 @@ const Texts& all_texts() {
             add_reductions(made, webgpu_caps(size));
             add_scans(made, webgpu_caps(size));
             add_sorts(made, webgpu_caps(size));
-            add_segmented_sorts_and_splits(made, webgpu_caps(size));
+            add_parts_of_sorts(made, webgpu_caps(size));
             add_custom(made, webgpu_caps(size));
         }
         return made;
