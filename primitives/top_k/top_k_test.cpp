@@ -338,9 +338,16 @@ protected:
         });
     }
     static TopKDesc standard(Tier tier, Way way) {
-        return {.max_count = selects(way) ? 700u : kAlone,
-                .tier = tier,
-                .policy = policy_of(kPolicies[1], way, tier)};
+        // Workgroups that have a whole subgroup.
+        const std::uint32_t size = tier == Tier::pinned ? device().caps().subgroup.max_size : 0;
+        TinyPolicy tiny = kPolicies[1];
+        tiny.workgroup_size = std::max(tiny.workgroup_size, size);
+        TopKPolicy policy = policy_of(tiny, way, tier);
+        if (sorts_alone(way) && policy.sort.workgroup_size < size) {
+            policy.sort.items = kAlone / size;
+            policy.sort.workgroup_size = size;
+        }
+        return {.max_count = selects(way) ? 700u : kAlone, .tier = tier, .policy = policy};
     }
 };
 
