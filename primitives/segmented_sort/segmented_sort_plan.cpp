@@ -262,7 +262,6 @@ public:
         add(pass, 1, "items", shape_.policy.items / 2);  // a tile of it is one of the share
         add_key_constants(pass);
         add(pass, 26, "most_count", ~0u);
-        add(pass, 28, "max_groups", shape_.share.max_groups);
         pass.bindings = {keys(), Role::output, parameters()};
         return pass;
     }
