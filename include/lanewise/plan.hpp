@@ -26,6 +26,10 @@ enum class Role : std::uint8_t {
     // Where segments or buckets begin: a u32 for each, and one for the end of the last. One that
     // the plan reads is as long as the caller's range is, which says how many there are.
     offsets,
+    flags,      // beside each item: whether it is kept, or whether a segment begins with it
+    keys,       // beside each item: a segment ends where the key changes
+    rejected,   // what a select leaves out, in order
+    count_out,  // written: one u32, the number of results
 };
 
 struct BufferUsage {
@@ -143,6 +147,7 @@ struct Plan {
     std::uint32_t element_bytes = 0;  // bytes of one input element
     std::uint32_t result_bytes = 0;   // bytes of one output for each item; 0: the output is one
     std::uint32_t value_bytes = 0;    // bytes of one of the values; 0: there are none
+    std::uint32_t flag_bits = 0;      // bits of one of the flags or keys; 0: there are none
     // Most outputs (and values_out), where they may be fewer than items.
     std::optional<std::uint64_t> max_results;
     Share share;

@@ -177,6 +177,10 @@ struct Buffers {
     Buffer values;
     Buffer values_out;
     Buffer offsets;
+    Buffer flags;
+    Buffer keys;
+    Buffer rejected;
+    Buffer count_out;
 };
 
 // The number of items in memory: u32, or u64 in plans with Addressing::device_address.

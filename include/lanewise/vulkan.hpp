@@ -68,6 +68,10 @@ struct Buffers {
     Buffer values;
     Buffer values_out;
     Buffer offsets;
+    Buffer flags;
+    Buffer keys;
+    Buffer rejected;
+    Buffer count_out;
 };
 
 // The number of items, in a buffer: u32, or u64 in plans with Addressing::device_address. Read when

@@ -65,6 +65,10 @@ struct Buffers {
     Buffer values;
     Buffer values_out;
     Buffer offsets;
+    Buffer flags;
+    Buffer keys;
+    Buffer rejected;
+    Buffer count_out;
 };
 
 // The number of items, a u32 in a buffer (Storage). Read when the commands run; a value above the

@@ -11,7 +11,7 @@
 
 namespace lanewise::detail {
 
-inline constexpr std::size_t kRoles = 8;  // that there are
+inline constexpr std::size_t kRoles = 12;  // that there are
 
 // What every kernel is told of a dispatch: push constants, or the uniform buffer of WGSL
 // (kernels/kernels.md). Count_to_groups writes the first five fields into scratch.

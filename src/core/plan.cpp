@@ -20,7 +20,11 @@ constexpr detail::Names<Role, detail::kRoles> kRoleNames{{{Role::input, "input"}
                                                           {Role::count, "count"},
                                                           {Role::values, "values"},
                                                           {Role::values_out, "values_out"},
-                                                          {Role::offsets, "offsets"}}};
+                                                          {Role::offsets, "offsets"},
+                                                          {Role::flags, "flags"},
+                                                          {Role::keys, "keys"},
+                                                          {Role::rejected, "rejected"},
+                                                          {Role::count_out, "count_out"}}};
 constexpr detail::Names<Addressing, 2> kAddressingNames{
     {{Addressing::descriptor, "descriptor"}, {Addressing::device_address, "device_address"}}};
 constexpr detail::Names<Form, 2> kFormNames{
@@ -31,13 +35,16 @@ constexpr detail::Names<When, 2> kWhenNames{
 constexpr detail::Names<Access, 3> kAccessNames{
     {{Access::read, "read"}, {Access::write, "write"}, {Access::read_write, "read_write"}}};
 
-// Of the buffer `role` for each item; 0: its bytes do not follow from the count.
-std::uint32_t bytes_of_item(const Plan& plan, Role role) {
+// Of the buffer `role` for each item; 0: its size does not follow from the count.
+std::uint32_t bits_of_item(const Plan& plan, Role role) {
     switch (role) {
-        case Role::input: return plan.element_bytes;
-        case Role::output: return plan.result_bytes;
+        case Role::input: return 8 * plan.element_bytes;
+        case Role::output:
+        case Role::rejected: return 8 * plan.result_bytes;
         case Role::values:
-        case Role::values_out: return plan.value_bytes;
+        case Role::values_out: return 8 * plan.value_bytes;
+        case Role::flags:
+        case Role::keys: return plan.flag_bits;
         default: return 0;
     }
 }
@@ -77,12 +84,12 @@ const Argument* Plan::argument(Role role) const {
 std::uint64_t bytes_needed(const Plan& plan, Role role, std::uint64_t count) {
     const Argument* argument = plan.argument(role);
     if (argument == nullptr) return 0;
-    const std::uint32_t each = bytes_of_item(plan, role);
+    const std::uint32_t each = bits_of_item(plan, role);
     if (each == 0) return argument->bytes;
     const bool is_result = role == Role::output || role == Role::values_out;
     if (is_result && plan.max_results) count = std::min(count, *plan.max_results);
     // Kernels access whole 32-bit words, never past the last that holds an element.
-    return std::min(argument->bytes, detail::round_up(count * each, 4));
+    return std::min(argument->bytes, 4 * detail::divide_up(count * each, 32));
 }
 
 const char* to_text(Role role) { return detail::name_of(kRoleNames, role); }

@@ -2,9 +2,11 @@
 // caller's.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanewise/gpu.hpp"
@@ -22,9 +24,28 @@ struct RunData {
     std::span<const std::byte> input;
     std::span<const std::byte> values;
     std::span<const std::byte> offsets;  // that the plan reads
+    std::span<const std::byte> flags;
+    std::span<const std::byte> keys;
     std::span<std::byte> output;
     std::span<std::byte> values_out;
     std::span<std::byte> offsets_out;  // that it writes
+    std::span<std::byte> rejected;
+    std::span<std::byte> count_out;
+
+    std::array<std::pair<Role, std::span<const std::byte>>, 5> uploads() const {
+        return {{{Role::input, input},
+                 {Role::values, values},
+                 {Role::offsets, offsets},
+                 {Role::flags, flags},
+                 {Role::keys, keys}}};
+    }
+    std::array<std::pair<Role, std::span<std::byte>>, 5> downloads() const {
+        return {{{Role::output, output},
+                 {Role::values_out, values_out},
+                 {Role::offsets, offsets_out},
+                 {Role::rejected, rejected},
+                 {Role::count_out, count_out}}};
+    }
 
     std::uint64_t bytes_of(const Argument& argument) const {
         if (argument.role != Role::offsets) return argument.bytes;

@@ -5,16 +5,12 @@
 #include <chrono>
 
 #include "lanewise/simulator.hpp"
+#include "src/core/passes.hpp"
 #include "src/gpu/gpu_host.hpp"
 
 namespace lanewise::detail {
 
 namespace {
-
-std::vector<std::byte> memory_for(const Plan& plan, Role role) {
-    const Argument* argument = plan.argument(role);
-    return std::vector<std::byte>(argument == nullptr ? 0 : argument->bytes);
-}
 
 class SimulatorHost final : public GpuHost {
 public:
@@ -29,26 +25,29 @@ public:
                      const Bundle& bundle, RunReport& report) override {
         const auto executable = device_.compile(plan, &bundle);
         if (!executable) return tl::unexpected(executable.error());
-        auto in = memory_for(plan, Role::input);
-        auto out = memory_for(plan, Role::output);
-        auto scratch = memory_for(plan, Role::scratch);
-        auto values = memory_for(plan, Role::values);
-        auto values_out = memory_for(plan, Role::values_out);
-        std::ranges::copy(data.input, in.begin());
-        auto offsets = memory_for(plan, Role::offsets);
-        offsets.resize(std::max(offsets.size(), data.offsets.size()));
-        std::ranges::copy(data.values, values.begin());
-        std::ranges::copy(data.offsets, offsets.begin());
-        const auto binding =
-            executable->bind({{in}, {out}, {scratch}, {values}, {values_out}, {offsets}}, count);
+        std::array<std::vector<std::byte>, kRoles> memory;
+        const auto of = [&](Role role) -> std::vector<std::byte>& {
+            return memory[static_cast<std::size_t>(role)];
+        };
+        for (const Argument& argument : plan.arguments)
+            of(argument.role).resize(static_cast<std::size_t>(data.bytes_of(argument)));
+        for (const auto& [role, bytes] : data.uploads()) std::ranges::copy(bytes, of(role).begin());
+        const auto binding = executable->bind({.input = {of(Role::input)},
+                                               .output = {of(Role::output)},
+                                               .scratch = {of(Role::scratch)},
+                                               .values = {of(Role::values)},
+                                               .values_out = {of(Role::values_out)},
+                                               .offsets = {of(Role::offsets)},
+                                               .flags = {of(Role::flags)},
+                                               .keys = {of(Role::keys)},
+                                               .rejected = {of(Role::rejected)},
+                                               .count_out = {of(Role::count_out)}},
+                                              count);
         if (!binding) return tl::unexpected(binding.error());
         const auto ran = binding->run();
         if (!ran) return tl::unexpected(ran.error());
-        std::ranges::copy(std::span(out).first(data.output.size()), data.output.begin());
-        std::ranges::copy(std::span(values_out).first(data.values_out.size()),
-                          data.values_out.begin());
-        std::ranges::copy(std::span(offsets).first(data.offsets_out.size()),
-                          data.offsets_out.begin());
+        for (const auto& [role, bytes] : data.downloads())
+            std::ranges::copy(std::span(of(role)).first(bytes.size()), bytes.begin());
         for (const std::string& name : ran->passes) report.passes.push_back({name, 0.0});
         for (const simulator::Fault& fault : ran->faults) report.faults.push_back(to_text(fault));
         return {};

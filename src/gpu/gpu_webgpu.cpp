@@ -51,9 +51,7 @@ public:
             if (!made) return tl::unexpected(made.error());
             of(argument.role) = *std::move(made);
         }
-        for (const auto& [role, bytes] :
-             {std::pair{Role::input, data.input}, std::pair{Role::values, data.values},
-              std::pair{Role::offsets, data.offsets}}) {
+        for (const auto& [role, bytes] : data.uploads()) {
             if (bytes.empty()) continue;
             if (auto done = owned_->upload(of(role), 0, bytes); !done) return done;
         }
@@ -67,14 +65,16 @@ public:
                                                .scratch = of(Role::scratch).range(),
                                                .values = of(Role::values).range(),
                                                .values_out = of(Role::values_out).range(),
-                                               .offsets = offsets},
+                                               .offsets = offsets,
+                                               .flags = of(Role::flags).range(),
+                                               .keys = of(Role::keys).range(),
+                                               .rejected = of(Role::rejected).range(),
+                                               .count_out = of(Role::count_out).range()},
                                               count);
         if (!binding) return tl::unexpected(binding.error());
         auto times = run_timed(*binding);
         if (!times) return tl::unexpected(times.error());
-        for (const auto& [role, bytes] :
-             {std::pair{Role::output, data.output}, std::pair{Role::values_out, data.values_out},
-              std::pair{Role::offsets, data.offsets_out}}) {
+        for (const auto& [role, bytes] : data.downloads()) {
             if (bytes.empty()) continue;
             if (auto done = owned_->download(of(role), 0, bytes); !done) return done;
         }

@@ -49,13 +49,21 @@ struct Binding::State {
             std::memcpy(&found, count_memory.data(), count_memory.size());
             found = std::min(found, plan.max_count);
         }
-        if (plan.max_results) found = std::min(found, *plan.max_results);
-        if (role == Role::offsets) return ~std::uint64_t{0};
+        if (role == Role::offsets || role == Role::count_out) return ~std::uint64_t{0};
+        std::uint64_t results = found;
+        if (plan.argument(Role::count_out) != nullptr) {
+            // The caller may have given less room than there are results.
+            std::uint32_t told = 0;
+            std::memcpy(&told, buffers.count_out.memory.data(), sizeof(told));
+            results = std::min<std::uint64_t>(found, told);
+        }
+        if (role == Role::rejected) return (found - results) * plan.result_bytes;
+        if (plan.max_results) results = std::min(results, *plan.max_results);
         const bool keys = role == plan.result;
         const std::uint32_t each = !keys                  ? plan.value_bytes
                                    : role == Role::output ? plan.result_bytes
                                                           : plan.element_bytes;
-        return each == 0 ? ~std::uint64_t{0} : found * each;
+        return each == 0 ? ~std::uint64_t{0} : results * each;
     }
 };
 
@@ -269,10 +277,16 @@ Result<Binding> Executable::bind(const Buffers& buffers, Count count) const {
         bool written;
     };
     std::vector<Range> ranges;
-    const std::pair<Role, Buffer*> given[] = {
-        {Role::input, &state->buffers.input},           {Role::output, &state->buffers.output},
-        {Role::scratch, &state->buffers.scratch},       {Role::values, &state->buffers.values},
-        {Role::values_out, &state->buffers.values_out}, {Role::offsets, &state->buffers.offsets}};
+    const std::pair<Role, Buffer*> given[] = {{Role::input, &state->buffers.input},
+                                              {Role::output, &state->buffers.output},
+                                              {Role::scratch, &state->buffers.scratch},
+                                              {Role::values, &state->buffers.values},
+                                              {Role::values_out, &state->buffers.values_out},
+                                              {Role::offsets, &state->buffers.offsets},
+                                              {Role::flags, &state->buffers.flags},
+                                              {Role::keys, &state->buffers.keys},
+                                              {Role::rejected, &state->buffers.rejected},
+                                              {Role::count_out, &state->buffers.count_out}};
     for (const auto& [role, buffer] : given) {
         const Argument* argument = plan.argument(role);
         if (argument == nullptr) {
@@ -344,6 +358,10 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::scratch).reset(state_->buffers.scratch.memory, false);
     object(Role::values).reset(state_->buffers.values.memory, true);
     object(Role::values_out).reset(state_->buffers.values_out.memory, false);
+    object(Role::flags).reset(state_->buffers.flags.memory, true);
+    object(Role::keys).reset(state_->buffers.keys.memory, true);
+    object(Role::rejected).reset(state_->buffers.rejected.memory, false);
+    object(Role::count_out).reset(state_->buffers.count_out.memory, false);
     const auto is_written = [&](Role role) {
         const Argument* argument = plan.argument(role);
         return argument != nullptr && argument->access != Access::read;
@@ -362,6 +380,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::input).writable = state_->in_place || is_written(Role::input);
     object(Role::values).writable = is_written(Role::values);
     object(Role::offsets).writable = is_written(Role::offsets);
+    object(Role::flags).writable = false;
+    object(Role::keys).writable = false;
     object(Role::count).writable = false;
     // Lanes without a value may leave what they hold in scratch, as long as nobody uses it.
     object(Role::scratch).report_undefined = false;
@@ -500,8 +520,8 @@ Result<Report> Binding::run(std::uint64_t seed) const {
         if (engine.stopped) break;
     }
     const bool by_turns = plan.result == Role::input;
-    for (const Role role :
-         {plan.result, by_turns ? Role::values : Role::values_out, Role::offsets}) {
+    for (const Role role : {plan.result, by_turns ? Role::values : Role::values_out, Role::offsets,
+                            Role::rejected, Role::count_out}) {
         const detail::MemoryObject& result = object(role);
         const auto promised =
             result.known.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(

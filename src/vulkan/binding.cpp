@@ -44,12 +44,17 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::values: return &buffers.values;
         case Role::values_out: return &buffers.values_out;
         case Role::offsets: return &buffers.offsets;
+        case Role::flags: return &buffers.flags;
+        case Role::keys: return &buffers.keys;
+        case Role::rejected: return &buffers.rejected;
+        case Role::count_out: return &buffers.count_out;
         default: return nullptr;
     }
 }
 
-constexpr Role kGiven[] = {Role::input,  Role::output,     Role::scratch,
-                           Role::values, Role::values_out, Role::offsets};
+constexpr Role kGiven[] = {Role::input,      Role::output,   Role::scratch, Role::values,
+                           Role::values_out, Role::offsets,  Role::flags,   Role::keys,
+                           Role::rejected,   Role::count_out};
 
 bool is_empty(const Buffer& buffer) {
     return buffer.buffer == VK_NULL_HANDLE && buffer.address == 0 && buffer.bytes == 0;

@@ -43,12 +43,17 @@ const Buffer* given(const Buffers& buffers, Role role) {
         case Role::values: return &buffers.values;
         case Role::values_out: return &buffers.values_out;
         case Role::offsets: return &buffers.offsets;
+        case Role::flags: return &buffers.flags;
+        case Role::keys: return &buffers.keys;
+        case Role::rejected: return &buffers.rejected;
+        case Role::count_out: return &buffers.count_out;
         default: return nullptr;
     }
 }
 
-constexpr Role kGiven[] = {Role::input,  Role::output,     Role::scratch,
-                           Role::values, Role::values_out, Role::offsets};
+constexpr Role kGiven[] = {Role::input,      Role::output,   Role::scratch, Role::values,
+                           Role::values_out, Role::offsets,  Role::flags,   Role::keys,
+                           Role::rejected,   Role::count_out};
 
 class Binder {
 public:
@@ -188,8 +193,9 @@ private:
     // buffer is read, or written, not both, whatever the ranges are. There it counts how a pass's
     // kernel declares its bindings: what one writes another may only read.
     Result<void> check_shared_buffers() const {
-        constexpr Role kAll[] = {Role::input,      Role::output,  Role::scratch, Role::values,
-                                 Role::values_out, Role::offsets, Role::count};
+        constexpr Role kAll[] = {Role::input,      Role::output,    Role::scratch, Role::values,
+                                 Role::values_out, Role::offsets,   Role::flags,   Role::keys,
+                                 Role::rejected,   Role::count_out, Role::count};
         for (std::size_t j = 0; j < std::size(kAll); ++j) {
             for (std::size_t i = 0; i < j; ++i) {
                 if (auto checked = check_overlap(kAll[i], kAll[j]); !checked) return checked;

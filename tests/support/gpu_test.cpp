@@ -141,7 +141,11 @@ public:
                                          .scratch = buffer_of(buffers.scratch),
                                          .values = buffer_of(buffers.values),
                                          .values_out = buffer_of(buffers.values_out),
-                                         .offsets = buffer_of(buffers.offsets)},
+                                         .offsets = buffer_of(buffers.offsets),
+                                         .flags = buffer_of(buffers.flags),
+                                         .keys = buffer_of(buffers.keys),
+                                         .rejected = buffer_of(buffers.rejected),
+                                         .count_out = buffer_of(buffers.count_out)},
                                         what);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<RigUse>(*rig_, *std::move(binding));

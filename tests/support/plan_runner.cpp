@@ -104,6 +104,10 @@ PlanRunner::PlanRunner(TestDevice& device, Plan plan) : device_(&device), plan_(
     scratch_ = make(Role::scratch);
     values_ = make(Role::values);
     values_out_ = make(Role::values_out);
+    flags_ = make(Role::flags);
+    keys_ = make(Role::keys);
+    rejected_ = make(Role::rejected);
+    count_out_ = make(Role::count_out);
     count_ = GuardedBuffer(*device_, 8);
     if (!::testing::Test::HasFatalFailure()) executable_ = *std::move(executable);
 }
@@ -146,7 +150,9 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     };
     const std::size_t output_bytes = bytes_of(Role::output);
     const std::size_t scratch_bytes = bytes_of(Role::scratch);
-    for (const auto& [buffer, contents] : {std::pair{&input_, keys}, std::pair{&values_, values}}) {
+    for (const auto& [buffer, contents] :
+         {std::pair{&input_, keys}, std::pair{&values_, values}, std::pair{&flags_, options.flags},
+          std::pair{&keys_, options.keys}}) {
         if (contents.size() <= buffer->capacity()) continue;
         ADD_FAILURE() << "the memory has " << buffer->capacity() << " bytes, " << contents.size()
                       << " are given\n"
@@ -164,6 +170,10 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     }
     input_.reset(keys);
     values_.reset(values);
+    flags_.reset(options.flags);
+    keys_.reset(options.keys);
+    rejected_.reset_poisoned(bytes_of(Role::rejected));
+    count_out_.reset_poisoned(bytes_of(Role::count_out));
     output_.reset_poisoned(output_bytes);
     values_out_.reset_poisoned(bytes_of(Role::values_out));
     scratch_.reset_poisoned(scratch_bytes);
@@ -197,7 +207,11 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
          .values = bound(values_, Role::values, 16),
          .values_out = bound(values_out_, Role::values_out, 4),
          .offsets =
-             plan_.argument(Role::offsets) == nullptr ? TestRange{} : offsets_.range(offset_bytes)},
+             plan_.argument(Role::offsets) == nullptr ? TestRange{} : offsets_.range(offset_bytes),
+         .flags = bound(flags_, Role::flags, 16),
+         .keys = bound(keys_, Role::keys, 16),
+         .rejected = bound(rejected_, Role::rejected, 4),
+         .count_out = bound(count_out_, Role::count_out, 4)},
         what);
     if (!use) {
         ADD_FAILURE() << "not bound: " << text(use.error());
@@ -217,6 +231,14 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
     output_.expect_guards(output_bytes, "output");
     values_out_.expect_guards(bytes_of(Role::values_out), "values_out");
     scratch_.expect_guards(scratch_bytes, "scratch");
+    for (const auto& [buffer, contents, name] :
+         {std::tuple{&flags_, options.flags, "flags"}, std::tuple{&keys_, options.keys, "keys"}}) {
+        buffer->expect_guards(contents.size(), name);
+        EXPECT_TRUE(std::ranges::equal(buffer->read(contents.size()), contents))
+            << "the " << name << " were written to";
+    }
+    rejected_.expect_guards(bytes_of(Role::rejected), "rejected");
+    count_out_.expect_guards(bytes_of(Role::count_out), "count_out");
     if (options.count_in_buffer) count_.expect_guards(count_bytes(plan_), "count");
     std::vector<std::uint32_t> offsets_out;
     if (plan_.argument(Role::offsets) != nullptr) {
@@ -235,7 +257,7 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
             std::ranges::equal(std::span(left).subspan(output_bytes), keys.subspan(output_bytes)))
             << "the input was written to past the output";
         left.resize(output_bytes);
-        return {std::move(left), {}, {}};
+        return {.output = std::move(left)};
     }
     expect_unchanged(Role::input, keys, found);
     expect_unchanged(Role::values, values, found);
@@ -252,10 +274,19 @@ RunResult PlanRunner::run_with_values(std::span<const std::byte> keys,
                                            std::span(untouched).subspan(items)))
                 << "the " << to_text(role) << " was written to past the items";
         }
-        return {input_.read(bytes_of(Role::input)), values_.read(bytes_of(Role::values)), {}};
+        return {.output = input_.read(bytes_of(Role::input)),
+                .values_out = values_.read(bytes_of(Role::values))};
     }
-    return {output_.read(output_bytes), values_out_.read(bytes_of(Role::values_out)),
-            std::move(offsets_out)};
+    std::optional<std::uint32_t> count_out;
+    if (plan_.argument(Role::count_out) != nullptr) {
+        const std::vector<std::byte> told = count_out_.read(sizeof(std::uint32_t));
+        std::memcpy(&count_out.emplace(), told.data(), told.size());
+    }
+    return {.output = output_.read(output_bytes),
+            .values_out = values_out_.read(bytes_of(Role::values_out)),
+            .offsets = std::move(offsets_out),
+            .rejected = rejected_.read(bytes_of(Role::rejected)),
+            .count_out = count_out};
 }
 
 void PlanRunner::expect_unchanged(Role role, std::span<const std::byte> contents,
@@ -285,7 +316,11 @@ TestBuffers PlainUse::buffers(const Plan& plan) const {
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
             .values_out = range(values_out, Role::values_out),
-            .offsets = range(offsets, Role::offsets)};
+            .offsets = range(offsets, Role::offsets),
+            .flags = range(flags, Role::flags),
+            .keys = range(keys, Role::keys),
+            .rejected = range(rejected, Role::rejected),
+            .count_out = range(count_out, Role::count_out)};
 }
 
 TestRange PlainUse::count_range(const Plan& plan) const {
@@ -310,6 +345,10 @@ PlainUse make_plain_use(TestDevice& device, const Plan& plan) {
             make(argument_bytes(plan, Role::values)),
             make(argument_bytes(plan, Role::values_out)),
             make(argument_bytes(plan, Role::offsets)),
+            make(argument_bytes(plan, Role::flags)),
+            make(argument_bytes(plan, Role::keys)),
+            make(argument_bytes(plan, Role::rejected)),
+            make(argument_bytes(plan, Role::count_out)),
             make(16)};
 }
 

@@ -56,6 +56,9 @@ struct RunOptions {
     bool in_place = false;
     // Of segments, for plans that read them; as long as they are.
     std::span<const std::uint32_t> offsets;
+    // Beside the items, for plans that have them: what their memory begins with.
+    std::span<const std::byte> flags;
+    std::span<const std::byte> keys;
 };
 
 // As bound: for a count on the host what that count needs, else what the most items need. What no
@@ -64,6 +67,8 @@ struct RunResult {
     std::vector<std::byte> output;
     std::vector<std::byte> values_out;
     std::vector<std::uint32_t> offsets;  // that the plan wrote
+    std::vector<std::byte> rejected;
+    std::optional<std::uint32_t> count_out;
 };
 
 class PlanRunner {
@@ -103,11 +108,13 @@ private:
     Plan plan_;
     std::shared_ptr<TestExecutable> executable_;
     GuardedBuffer input_, output_, scratch_, values_, values_out_, offsets_, count_;
+    GuardedBuffer flags_, keys_, rejected_, count_out_;
 };
 
 // Plain, unguarded memory for one use: for tests that need no more.
 struct PlainUse {
-    std::unique_ptr<TestMemory> input, output, scratch, values, values_out, offsets, count;
+    std::unique_ptr<TestMemory> input, output, scratch, values, values_out, offsets, flags, keys,
+        rejected, count_out, count;
     TestBuffers buffers(const Plan& plan) const;
     TestRange count_range(const Plan& plan) const;
 };

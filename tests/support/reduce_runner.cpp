@@ -80,7 +80,11 @@ vulkan::Buffers UseBuffers::buffers(const Plan& plan) const {
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
             .values_out = range(values_out, Role::values_out),
-            .offsets = range(offsets, Role::offsets)};
+            .offsets = range(offsets, Role::offsets),
+            .flags = range(flags, Role::flags),
+            .keys = range(keys, Role::keys),
+            .rejected = range(rejected, Role::rejected),
+            .count_out = range(count_out, Role::count_out)};
 }
 
 UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -103,6 +107,10 @@ UseBuffers make_use_buffers(const OwnedDevice& device, const Plan& plan) {
     made.values = make(bytes_of(Role::values));
     made.values_out = make(bytes_of(Role::values_out));
     made.offsets = make(bytes_of(Role::offsets));
+    made.flags = make(bytes_of(Role::flags));
+    made.keys = make(bytes_of(Role::keys));
+    made.rejected = make(bytes_of(Role::rejected));
+    made.count_out = make(bytes_of(Role::count_out));
     made.count = make(16);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done = device.upload(*buffer, 0, poison(buffer->bytes()));

@@ -42,7 +42,8 @@ std::vector<ReduceStrategy> sum_strategies(const Caps& caps);
 
 // Plain Vulkan buffers for one use: for tests of that host.
 struct UseBuffers {
-    OwnedBuffer input, output, scratch, values, values_out, offsets, count;
+    OwnedBuffer input, output, scratch, values, values_out, offsets, flags, keys, rejected,
+        count_out, count;
     vulkan::Buffers buffers(const Plan& plan) const;
     vulkan::CountBuffer count_buffer() const { return {count.get(), 0, count.address()}; }
 };

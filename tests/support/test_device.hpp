@@ -52,6 +52,10 @@ struct TestBuffers {
     TestRange values;
     TestRange values_out;
     TestRange offsets;
+    TestRange flags;
+    TestRange keys;
+    TestRange rejected;
+    TestRange count_out;
 };
 
 // A number, or where it lies.

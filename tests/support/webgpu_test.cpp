@@ -121,7 +121,11 @@ public:
                                          .scratch = range_of(buffers.scratch, false),
                                          .values = range_of(buffers.values, true),
                                          .values_out = range_of(buffers.values_out, true),
-                                         .offsets = range_of(buffers.offsets, false)},
+                                         .offsets = range_of(buffers.offsets, false),
+                                         .flags = range_of(buffers.flags, true),
+                                         .keys = range_of(buffers.keys, true),
+                                         .rejected = range_of(buffers.rejected, true),
+                                         .count_out = range_of(buffers.count_out, false)},
                                         what);
         // In place is another text, which may be compiled when it is wanted.
         expect_texts_of_tier(plan, WebgpuCalls::take_texts(), false);
@@ -223,7 +227,11 @@ webgpu::Buffers WebgpuBuffers::buffers(const Plan& plan) const {
             .scratch = range(scratch, Role::scratch),
             .values = range(values, Role::values),
             .values_out = range(values_out, Role::values_out),
-            .offsets = range(offsets, Role::offsets)};
+            .offsets = range(offsets, Role::offsets),
+            .flags = range(flags, Role::flags),
+            .keys = range(keys, Role::keys),
+            .rejected = range(rejected, Role::rejected),
+            .count_out = range(count_out, Role::count_out)};
 }
 
 WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
@@ -247,6 +255,10 @@ WebgpuBuffers make_webgpu_buffers(const OwnedDevice& device, const Plan& plan) {
     made.values = make(bytes_of(Role::values));
     made.values_out = make(bytes_of(Role::values_out));
     made.offsets = make(bytes_of(Role::offsets));
+    made.flags = make(bytes_of(Role::flags));
+    made.keys = make(bytes_of(Role::keys));
+    made.rejected = make(bytes_of(Role::rejected));
+    made.count_out = make(bytes_of(Role::count_out));
     made.count = make(kVectorBytes);
     for (const OwnedBuffer* buffer : {&made.output, &made.scratch}) {
         const auto done =

@@ -67,7 +67,8 @@ protected:
 
 // Plain buffers for one use: for tests of this host.
 struct WebgpuBuffers {
-    webgpu::detail::OwnedBuffer input, output, scratch, values, values_out, offsets, count;
+    webgpu::detail::OwnedBuffer input, output, scratch, values, values_out, offsets, flags, keys,
+        rejected, count_out, count;
     webgpu::Buffers buffers(const Plan& plan) const;
     webgpu::CountBuffer count_buffer() const { return {count.get(), 0}; }
 };

@@ -264,6 +264,7 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
                  fmt::format("{}: what a shader writes is no indirect argument on WebGPU",
                              to_text(argument.role)));
             const bool vectors = argument.role != Role::scratch && argument.role != Role::offsets &&
+                                 argument.role != Role::count_out &&
                                  (argument.role != Role::output || plan.result_bytes != 0);
             rule(!vectors || argument.bytes % 16 == 0,
                  fmt::format("{}: {} bytes are no whole vectors", to_text(argument.role),
