@@ -124,6 +124,10 @@ private:
                 "its elements {} are big-endian; save array.astype(array.dtype.newbyteorder('<'))",
                 shown(*descr)));
         }
+        if (shape_ == NpyShape::flags && *descr == "|b1") {
+            element_ = Scalar::u8;
+            return {};
+        }
         for (const TypeName& type : kTypes) {
             const bool one_byte = size_of(type.scalar) == 1;
             if (descr->substr(descr->empty() ? 0 : 1) != type.text) continue;

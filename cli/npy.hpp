@@ -32,7 +32,11 @@ struct NpyArray {
     }
 };
 
-enum class NpyShape : std::uint8_t { one_dimension, with_rows };
+enum class NpyShape : std::uint8_t {
+    one_dimension,
+    with_rows,
+    flags,  // one dimension; its elements may be bools, too, which are read as u8
+};
 
 // The most bytes that the start of a file, data excluded, may have.
 inline constexpr std::size_t kNpyMaxHeader = 12 + 65535;

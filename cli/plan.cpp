@@ -11,6 +11,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
+#include "lanewise/select.hpp"
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
@@ -71,6 +72,16 @@ struct SplitPlanOptions : PlanOptions {
     std::uint32_t value_bytes = 0;
     bool indices = false;
     std::string bits;
+};
+
+struct SelectPlanOptions : PlanOptions {
+    std::uint32_t value_bytes = 0;
+    std::uint32_t flag_bits = 8;
+    bool indices = false;
+    std::string where;
+    std::string rest = to_text(SelectRest::dropped);
+    std::string capacity;
+    bool unordered = false;
 };
 
 struct TopKPlanOptions : PlanOptions {
@@ -141,6 +152,22 @@ Result<Plan> plan_of(const Caps& caps, const SplitPlanOptions& options) {
     desc.indices = options.indices;
     set_bits(desc, options.bits);
     return plan_split(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SelectPlanOptions& options) {
+    auto desc = desc_of<SelectDesc>(options);
+    desc.element = *scalar_from_text(options.element);
+    if (!options.where.empty())
+        desc.predicate = CustomPredicate{
+            .name = "where", .element = {{desc.element, 1, ""}}, .keep = options.where};
+    desc.flag_bits = options.flag_bits;
+    desc.value_bytes = options.value_bytes;
+    desc.indices = options.indices;
+    for (const SelectRest rest : {SelectRest::rejected, SelectRest::after})
+        if (options.rest == to_text(rest)) desc.rest = rest;
+    if (options.unordered) desc.order = SelectOrder::any;
+    if (!options.capacity.empty()) desc.capacity = parse_count(options.capacity);
+    return plan_select(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -305,6 +332,32 @@ void add_plan(CLI::App& app, Action& action) {
     add_bits_option(*split, split_options->bits, "B:E: the bucket is bits B to E - 1, 16 at most");
     add_value_bytes_option(*split, split_options->value_bytes);
     split->add_flag("--indices", split_options->indices, "where each key stood as its value");
+    const auto select_options = std::make_shared<SelectPlanOptions>();
+    CLI::App* select = add_primitive(*verb, "select", "the items that an expression or flags keep",
+                                     select_options, action);
+    CLI::Option* where = select->add_option(
+        "--where", select_options->where,
+        "a shader expression of `x`, an item, and `index`, its number: true keeps it (default: "
+        "flags do)");
+    select
+        ->add_option("--flag-bits", select_options->flag_bits,
+                     "bits of each item's flag: 1, 8, 16 or 32")
+        ->capture_default_str()
+        ->excludes(where);
+    add_value_bytes_option(*select, select_options->value_bytes);
+    select->add_flag("--indices", select_options->indices, "where each item stood as its value");
+    select
+        ->add_option("--rest", select_options->rest,
+                     "what becomes of the others: dropped, rejected (to a buffer of their own) or "
+                     "after (behind those that are kept)")
+        ->check(one_of({to_text(SelectRest::dropped), to_text(SelectRest::rejected),
+                        to_text(SelectRest::after)}))
+        ->capture_default_str();
+    select
+        ->add_option("--capacity", select_options->capacity,
+                     "most items that the output has room for")
+        ->check(count_validator());
+    select->add_flag("--unordered", select_options->unordered, "in any order");
     const auto top_k_options = std::make_shared<TopKPlanOptions>();
     CLI::App* top_k = add_primitive(*verb, "topk", "the largest or smallest k keys in order",
                                     top_k_options, action);

@@ -68,9 +68,9 @@ Result<Records> read_records(const RecordOptions& options) {
     if (!values) return tl::unexpected(values.error());
     const char* items = values->columns == 0 ? "elements" : "rows";
     if (values->count != records.keys.count) {
-        return bad(fmt::format("{} has {} {}, {} has {} keys: one value for each key is wanted",
+        return bad(fmt::format("{} has {} {}, {} has {} {}s: one value for each {} is wanted",
                                options.values, values->count, items, options.keys,
-                               records.keys.count));
+                               records.keys.count, options.item, options.item));
     }
     const std::uint64_t bytes = values->row_bytes();
     if (bytes % 4 != 0 || bytes > 16) {

@@ -17,6 +17,7 @@ namespace lanewise::cli {
 
 struct RecordOptions : CommonOptions {
     std::string keys;
+    const char* item = "key";  // what messages call one of them
     std::string output;
     std::string values;
     std::string values_output;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanewise/bundle.hpp"
@@ -18,6 +19,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
+#include "lanewise/select.hpp"
 #include "lanewise/simulator.hpp"
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
@@ -121,6 +123,24 @@ struct SplitResult {
     std::vector<std::byte> values;
     std::vector<std::uint32_t> offsets;
     RunReport report;
+};
+
+// What a select gives as bytes, as many items as there were: those that are kept (in a partition
+// the others behind them), what travels with them (with indices those, each a u32), and those that
+// are rejected, where the select has them.
+struct SelectResult {
+    std::uint64_t count = 0;  // of items that are kept, whatever the capacity
+    std::vector<std::byte> items;
+    std::vector<std::byte> values;
+    std::vector<std::byte> rejected;
+    RunReport report;
+};
+
+// Items by a partition: the first `count` are those that are kept.
+template <class T>
+struct Partitioned {
+    std::vector<T> items;
+    std::uint64_t count = 0;
 };
 
 class Gpu {
@@ -256,6 +276,60 @@ public:
                                             SortOrder order = SortOrder::descending);
     Result<std::vector<double>> top_k(std::span<const double> keys, std::uint64_t k,
                                       SortOrder order = SortOrder::descending);
+
+    // Flags are desc.flag_bits for each item, rounded up to whole bytes; none with a predicate.
+    // Values are empty, or desc.value_bytes for each item. desc.max_count is set from the items.
+    Result<SelectResult> select(std::span<const std::byte> items, std::span<const std::byte> flags,
+                                std::span<const std::byte> values, SelectDesc desc);
+
+    // The items for which the shader expression `keep`, of `x` and `index`, is true, in order, as
+    // CustomPredicate::keep says: gpu.select(values, "x > 15").
+    Result<std::vector<std::uint32_t>> select(std::span<const std::uint32_t> items,
+                                              std::string_view keep);
+    Result<std::vector<std::int32_t>> select(std::span<const std::int32_t> items,
+                                             std::string_view keep);
+    Result<std::vector<float>> select(std::span<const float> items, std::string_view keep);
+    Result<std::vector<std::uint64_t>> select(std::span<const std::uint64_t> items,
+                                              std::string_view keep);
+    Result<std::vector<std::int64_t>> select(std::span<const std::int64_t> items,
+                                             std::string_view keep);
+    Result<std::vector<double>> select(std::span<const double> items, std::string_view keep);
+    // The items whose flags are not zero, in order: one flag for each item.
+    Result<std::vector<std::uint32_t>> select(std::span<const std::uint32_t> items,
+                                              std::span<const std::uint8_t> flags);
+    Result<std::vector<std::int32_t>> select(std::span<const std::int32_t> items,
+                                             std::span<const std::uint8_t> flags);
+    Result<std::vector<float>> select(std::span<const float> items,
+                                      std::span<const std::uint8_t> flags);
+    Result<std::vector<std::uint64_t>> select(std::span<const std::uint64_t> items,
+                                              std::span<const std::uint8_t> flags);
+    Result<std::vector<std::int64_t>> select(std::span<const std::int64_t> items,
+                                             std::span<const std::uint8_t> flags);
+    Result<std::vector<double>> select(std::span<const double> items,
+                                       std::span<const std::uint8_t> flags);
+    // All items: those that are kept, in order, then the others, in order.
+    Result<Partitioned<std::uint32_t>> partition(std::span<const std::uint32_t> items,
+                                                 std::string_view keep);
+    Result<Partitioned<std::int32_t>> partition(std::span<const std::int32_t> items,
+                                                std::string_view keep);
+    Result<Partitioned<float>> partition(std::span<const float> items, std::string_view keep);
+    Result<Partitioned<std::uint64_t>> partition(std::span<const std::uint64_t> items,
+                                                 std::string_view keep);
+    Result<Partitioned<std::int64_t>> partition(std::span<const std::int64_t> items,
+                                                std::string_view keep);
+    Result<Partitioned<double>> partition(std::span<const double> items, std::string_view keep);
+    Result<Partitioned<std::uint32_t>> partition(std::span<const std::uint32_t> items,
+                                                 std::span<const std::uint8_t> flags);
+    Result<Partitioned<std::int32_t>> partition(std::span<const std::int32_t> items,
+                                                std::span<const std::uint8_t> flags);
+    Result<Partitioned<float>> partition(std::span<const float> items,
+                                         std::span<const std::uint8_t> flags);
+    Result<Partitioned<std::uint64_t>> partition(std::span<const std::uint64_t> items,
+                                                 std::span<const std::uint8_t> flags);
+    Result<Partitioned<std::int64_t>> partition(std::span<const std::int64_t> items,
+                                                std::span<const std::uint8_t> flags);
+    Result<Partitioned<double>> partition(std::span<const double> items,
+                                          std::span<const std::uint8_t> flags);
 
     struct State;
 

@@ -9,7 +9,7 @@ check "one line" one_line "$out"
 
 run --help
 expect_good
-for verb in info reduce scan sort segmented-sort split plan bench; do
+for verb in info reduce scan sort segmented-sort split select partition plan bench; do
     check "names $verb" holds "$out" "$verb"
     run "$verb" --help
     expect_good

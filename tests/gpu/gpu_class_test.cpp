@@ -15,6 +15,7 @@
 
 #include "primitives/reduce/reduce_reference.hpp"
 #include "primitives/scan/scan_reference.hpp"
+#include "primitives/select/select_reference.hpp"
 #include "primitives/sort/sort_reference.hpp"
 #include "primitives/split/split_reference.hpp"
 #include "tests/support/gpu_test.hpp"
@@ -194,6 +195,108 @@ TEST_F(GpuClass, SortsSegmentsOfEveryTypeOfItsInterface) {
     expect_segmented_sorts(gpu(), std::vector<std::uint64_t>(i32.begin(), i32.end()));
     expect_segmented_sorts(gpu(), std::vector<std::int64_t>(i32.begin(), i32.end()));
     expect_segmented_sorts(gpu(), std::vector<double>(i32.begin(), i32.end()));
+}
+
+// The typed selects, against the standard library's.
+template <class T>
+void expect_selects(Gpu& gpu, const std::vector<T>& items) {
+    std::vector<T> kept;
+    std::vector<std::uint8_t> flags;
+    for (const T item : items) {
+        flags.push_back(item > T{15} ? 128 : 0);
+        if (item > T{15}) kept.push_back(item);
+    }
+    EXPECT_EQ(gpu.select(items, flags), kept);
+    std::vector<T> parts = items;
+    std::ranges::stable_partition(parts, [](T item) { return item > T{15}; });
+    const auto partitioned = gpu.partition(items, flags);
+    ASSERT_TRUE(partitioned) << partitioned.error().message;
+    EXPECT_EQ(partitioned->items, parts);
+    EXPECT_EQ(partitioned->count, kept.size());
+    const auto selected = gpu.select(items, "x > 15");
+    if (sizeof(T) == 8 && !selected && selected.error().code == ErrorCode::unsupported) return;
+    EXPECT_EQ(selected, kept);
+    const auto again = gpu.partition(items, "x > 15");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->items, parts);
+    EXPECT_EQ(again->count, kept.size());
+}
+
+TEST_F(GpuClass, SelectsEveryTypeOfItsInterface) {
+    std::vector<std::int32_t> i32(3000);
+    for (std::size_t i = 0; i < i32.size(); ++i)
+        i32[i] = static_cast<std::int32_t>(hash(1, i) % 60) - 10;
+    expect_selects(gpu(), i32);
+    expect_selects(gpu(), std::vector<std::uint32_t>(i32.begin(), i32.end()));
+    expect_selects(gpu(), std::vector<float>(i32.begin(), i32.end()));
+    expect_selects(gpu(), std::vector<std::uint64_t>(i32.begin(), i32.end()));
+    expect_selects(gpu(), std::vector<std::int64_t>(i32.begin(), i32.end()));
+    expect_selects(gpu(), std::vector<double>(i32.begin(), i32.end()));
+    EXPECT_EQ(gpu().select(std::vector<float>{}, "x > 1.0"), std::vector<float>{});
+    EXPECT_EQ(gpu().select(std::vector<float>{}, std::vector<std::uint8_t>{}),
+              std::vector<float>{});
+}
+
+// A predicate of the caller's own type, with all that there is to be had.
+TEST_F(GpuClass, SelectsWithAPredicate) {
+    struct Point {
+        float x, y, z;
+    };
+    std::vector<Point> points(2000);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const std::uint64_t h = hash(4, i);
+        points[i] = {static_cast<float>(h % 9), static_cast<float>((h >> 8) % 9),
+                     static_cast<float>((h >> 16) % 9)};
+    }
+    const auto bytes = std::as_bytes(std::span(points));
+    SelectDesc desc{.predicate = CustomPredicate{.name = "near",
+                                                 .element = {{Scalar::f32, 3, ""}},
+                                                 .keep = "dot(x, x) < 70.0"},
+                    .indices = true,
+                    .rest = SelectRest::rejected};
+    Kept kept(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const Point& p = points[i];
+        kept[i] = p.x * p.x + p.y * p.y + p.z * p.z < 70.0f;
+    }
+    const auto matches = [&] {
+        const auto result = gpu().select(bytes, {}, {}, desc);
+        ASSERT_TRUE(result) << result.error().message;
+        std::string why;
+        EXPECT_TRUE(select_matches(desc, bytes, {}, kept,
+                                   {result->items, result->values, result->rejected, result->count},
+                                   &why))
+            << why;
+        EXPECT_FALSE(result->report.passes.empty());
+    };
+    matches();
+    desc.capacity = 100;
+    matches();
+    desc = {.predicate = desc.predicate, .indices = true, .items = false};
+    matches();
+    desc.predicate->keep = "mystery(x)";
+    const auto refused = gpu().select(bytes, {}, {}, desc);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::bad_argument);
+    EXPECT_NE(refused.error().message.find("mystery"), std::string::npos);
+}
+
+TEST_F(GpuClass, RefusesWhatIsNoSelect) {
+    const std::vector<std::uint32_t> items(100);
+    const std::vector<std::uint8_t> flags(99);
+    const auto refused = [](const auto& result, const char* part) {
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code, ErrorCode::bad_argument);
+        EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
+    };
+    refused(gpu().select(items, flags), "99 bytes of flags");
+    refused(gpu().partition(items, ""), "keep");
+    const auto bytes = std::as_bytes(std::span(items));
+    refused(gpu().select(bytes.first(7), {}, {}, {}), "7 bytes");
+    refused(gpu().select(bytes, std::as_bytes(std::span(flags)), {}, {.flag_bits = 1}),
+            "99 bytes of flags where 100 items with flags of 1 bits take 13");
+    refused(gpu().select(bytes, bytes.first(100), bytes, {.value_bytes = 8}), "bytes of values");
+    refused(gpu().select(bytes, bytes.first(100), bytes, {.indices = true}), "indices are made");
 }
 
 // What the host can see is wrong is refused, with the first place where it is.

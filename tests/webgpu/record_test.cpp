@@ -13,9 +13,12 @@
 
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/select.hpp"
+#include "lanewise/sort.hpp"
 #include "primitives/reduce/reduce_reference.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/conformance.hpp"
+#include "tests/support/select_runner.hpp"
 #include "tests/support/test_data.hpp"
 #include "tests/support/webgpu_test.hpp"
 
@@ -451,6 +454,58 @@ TEST_F(WebgpuRecord, ManyUsesOfOneBinding) {
         });
         const U32 sums = read(scanned.memory.output, kCount);
         for (std::uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(sums[i], i + 1) << "round " << round;
+    }
+}
+
+// Select, then a scan of what was kept, then a sort of that, in one encoder: how many items the
+// later ones have is what the select wrote.
+TEST_F(WebgpuRecord, SelectScanSortWithTheCountOnTheDevice) {
+    for (const SelectStrategy strategy :
+         {SelectStrategy::count_then_scatter, SelectStrategy::look_back}) {
+        SCOPED_TRACE(to_text(strategy));
+        const SelectDesc desc{.max_count = kCount,
+                              .policy = SelectPolicy{.strategy = strategy,
+                                                     .workgroup_size = 32,
+                                                     .vectors = 1,
+                                                     .max_groups = 5,
+                                                     .patience = 16}};
+        const Ready kept = Ready::of(rig(), plan_select(rig().caps(), desc));
+        const Ready sums =
+            Ready::of(rig(), plan_scan(rig().caps(), scan(ScanStrategy::reduce_then_scan)));
+        const Ready order = Ready::of(rig(), plan_sort(rig().caps(), {.max_count = kCount}));
+        const webgpu::CountBuffer how_many{kept.memory.count_out.get(), 0};
+        webgpu::Buffers of_sums = sums.buffers();
+        of_sums.input = kept.buffers().output;
+        webgpu::Buffers of_order = order.buffers();
+        of_order.input = of_sums.output;
+        const auto first = kept.executable.bind(kept.buffers(), std::uint64_t{kCount});
+        const auto second = sums.executable.bind(of_sums, how_many);
+        const auto third = order.executable.bind(of_order, how_many);
+        ASSERT_TRUE(first) << first.error().message;
+        ASSERT_TRUE(second) << second.error().message;
+        ASSERT_TRUE(third) << third.error().message;
+        for (const Keep keep : {Keep::half, Keep::none, Keep::all}) {
+            SCOPED_TRACE(to_text(keep));
+            const U32 values = numbers(kCount, 12);
+            write(kept.memory.input, values);
+            SelectInput input = make_select_input(desc, kCount, 5, keep);
+            // Copies of WebGPU are of whole words.
+            input.flags.resize((input.flags.size() + 3) / 4 * 4);
+            const auto done = rig().owned().upload(kept.memory.flags, 0, input.flags);
+            ASSERT_TRUE(done) << done.error().message;
+            write(order.memory.output, U32(kCount, 0xdeadbeef));
+            run([&](WGPUCommandEncoder encoder) {
+                for (const auto* use : {&*first, &*second, &*third}) use->record(encoder);
+            });
+            U32 expected;
+            std::uint32_t sum = 0;
+            for (std::size_t i = 0; i < kCount; ++i)
+                if (input.kept[i] != 0) expected.push_back(sum += values[i]);
+            std::ranges::sort(expected);
+            EXPECT_EQ(read(kept.memory.count_out, 1)[0], expected.size());
+            expected.resize(kCount, 0xdeadbeef);
+            EXPECT_EQ(read(order.memory.output, kCount), expected);
+        }
     }
 }
 
