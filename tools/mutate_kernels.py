@@ -81,7 +81,7 @@ EQUIVALENT = {
         "the bases are one only before the first use, and the epochs with them",
     ("kernels/tile/look_back.glsl", "guard removed", "if (again) {"):
         "words of tiles that a use does not have may be cleared after any use",
-    ("kernels/tile/rows.glsl", "< becomes <=",
+    ("kernels/tile/row_sums.glsl", "< becomes <=",
      "[[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {"):
         "an item past the vector is not there, so it is the identity",
     ("kernels/workgroup/scan_barrier.glsl", "barrier dropped", "if (turn != 0u) barrier();"):
@@ -99,7 +99,7 @@ EQUIVALENT = {
         "one subgroup alone puts the identity before its values",
     ("kernels/workgroup/scan_subgroup.glsl", "> becomes >=", "if (subgroups > 1u) {"):
         "one subgroup alone puts the identity before its values",
-    ("primitives/scan/scan_lookback.comp", "< becomes <=", "while (next != 0u && looks < kPatience) {"):
+    ("kernels/workgroup/look_back.glsl", "< becomes <=", "while (next != 0u && looks < kPatience) {"):
         "a look more",
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
         "one tile's sum is published twice",

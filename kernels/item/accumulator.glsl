@@ -30,9 +30,9 @@
 #include "item/words64.glsl"
 
 #if LW_ACCUMULATOR_BITS == 64
-#define Value uvec2
+#define AccumulatorValue uvec2
 #else
-#define Value uint
+#define AccumulatorValue uint
 #endif
 
 #if LW_INDEX_BITS == 64
@@ -42,7 +42,7 @@
 #endif
 
 struct Accumulator {
-    Value value;  // min, max, argmin, argmax: the order image (item/order.glsl)
+    AccumulatorValue value;  // min, max, argmin, argmax: the order image (item/order.glsl)
 #if LW_INDEX_BITS != 0
     Index index;
 #endif
@@ -88,9 +88,9 @@ uvec2 combine64(uvec2 a, uvec2 b) {
 #if LW_INDEX_BITS != 0
 
 #if LW_ACCUMULATOR_BITS == 64
-bool value_less(Value a, Value b) { return less64(a, b); }
+bool value_less(AccumulatorValue a, AccumulatorValue b) { return less64(a, b); }
 #else
-bool value_less(Value a, Value b) { return a < b; }
+bool value_less(AccumulatorValue a, AccumulatorValue b) { return a < b; }
 #endif
 
 #if LW_INDEX_BITS == 64
@@ -186,9 +186,9 @@ uint[LW_ACCUMULATOR_WORDS] words_of_accumulator(Accumulator a) {
 
 Accumulator accumulator_of_words(uint words[LW_ACCUMULATOR_WORDS]) {
 #if LW_ACCUMULATOR_BITS == 64
-    Value value = uvec2(words[0], words[1]);
+    AccumulatorValue value = uvec2(words[0], words[1]);
 #else
-    Value value = words[0];
+    AccumulatorValue value = words[0];
 #endif
 #if LW_INDEX_BITS == 64
     return Accumulator(value, uvec2(words[2], words[3]));

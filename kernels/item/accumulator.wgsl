@@ -17,9 +17,9 @@
 //#include "item/words64.wgsl"
 
 //#if LW_ACCUMULATOR_BITS == 64
-alias Value = vec2<u32>;
+alias AccumulatorValue = vec2<u32>;
 //#else
-alias Value = u32;
+alias AccumulatorValue = u32;
 //#endif
 
 //#if LW_INDEX_BITS == 64
@@ -29,7 +29,7 @@ alias Index = u32;
 //#endif
 
 struct Accumulator {
-    value: Value,  // min, max, argmin, argmax: the order image (item/order.wgsl)
+    value: AccumulatorValue,  // min, max, argmin, argmax: the order image (item/order.wgsl)
 //#if LW_INDEX_BITS != 0
     index: Index,
 //#endif
@@ -64,11 +64,11 @@ fn combine64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 //#if LW_INDEX_BITS != 0
 
 //#if LW_ACCUMULATOR_BITS == 64
-fn value_less(a: Value, b: Value) -> bool { return less64(a, b); }
-fn value_equal(a: Value, b: Value) -> bool { return all(a == b); }
+fn value_less(a: AccumulatorValue, b: AccumulatorValue) -> bool { return less64(a, b); }
+fn value_equal(a: AccumulatorValue, b: AccumulatorValue) -> bool { return all(a == b); }
 //#else
-fn value_less(a: Value, b: Value) -> bool { return a < b; }
-fn value_equal(a: Value, b: Value) -> bool { return a == b; }
+fn value_less(a: AccumulatorValue, b: AccumulatorValue) -> bool { return a < b; }
+fn value_equal(a: AccumulatorValue, b: AccumulatorValue) -> bool { return a == b; }
 //#endif
 
 //#if LW_INDEX_BITS == 64

@@ -6,32 +6,11 @@
 #define LW_ITEM_CUSTOM_ELEMENT_GLSL
 
 #include "item/custom.glsl"
-#include "item/select.glsl"
+#include "item/item_words.glsl"
 
-// Elements of 1, 2, 4, 8 or 16 bytes share a vector; others are one each.
-#if 128 % LW_ELEMENT_BITS == 0
-#define LW_VECTOR_WORDS 4
-const uint kItemsPerVector = 128u / LW_ELEMENT_BITS;
-#else
-#define LW_VECTOR_WORDS (LW_ELEMENT_BITS / 32)
-const uint kItemsPerVector = 1u;
-#endif
-
-#include "tile/load.glsl"
-
-// The words of an item; of elements narrower than a word, its bits in the lowest ones.
 uint[LW_ELEMENT_WORDS] words_of_item(Vector vector, uint item) {
     uint words[LW_ELEMENT_WORDS];
-#if LW_ELEMENT_BITS < 32
-    const uint items = 32u / LW_ELEMENT_BITS;
-    words[0] = component(vector, item / items) >> (item % items * LW_ELEMENT_BITS);
-#elif LW_VECTOR_WORDS == 4
-    [[unroll]] for (uint i = 0u; i < LW_ELEMENT_WORDS; ++i) {
-        words[i] = component(vector, item * LW_ELEMENT_WORDS + i);
-    }
-#else
-    words = vector.words;
-#endif
+    [[unroll]] for (uint i = 0u; i < LW_ELEMENT_WORDS; ++i) words[i] = item_word(vector, item, i);
     return words;
 }
 

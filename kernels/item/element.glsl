@@ -31,7 +31,7 @@ const uint kItemsPerStream = kItemsPerVector / LW_STREAMS;
 
 #if LW_ELEMENT_BITS == 64
 
-Value item_value(uvec4 vector, uint stream, uint item) {
+AccumulatorValue item_value(uvec4 vector, uint stream, uint item) {
     uvec2 bits = select(stream == 0u, vector.xy, vector.zw);
     uvec2 image = float_image64(bits);
 #if LW_INDEX_BITS != 0
@@ -45,7 +45,7 @@ Value item_value(uvec4 vector, uint stream, uint item) {
 #else
 
 // A value of 32 bits in the accumulator's.
-Value widen(uint bits, bool is_signed) {
+AccumulatorValue widen(uint bits, bool is_signed) {
 #if LW_ACCUMULATOR_BITS == 64
     return select(is_signed, sign_extend64(bits), uvec2(bits, 0u));
 #else
@@ -92,16 +92,16 @@ float item_float(uint word, uint item) {
 #endif
 }
 
-Value item_value(uvec4 vector, uint stream, uint item) {
+AccumulatorValue item_value(uvec4 vector, uint stream, uint item) {
     uint word = component(vector, stream);
 #if LW_ACCUMULATOR_FLOAT64
-    Value value = unpackDouble2x32(double(item_float(word, item)));
+    AccumulatorValue value = unpackDouble2x32(double(item_float(word, item)));
 #else
     uint bits = item_integer(word, item);
 #if LW_ELEMENT_BITS == 16
     bits = select(kElementKind == kFloat, floatBitsToUint(item_float(word, item)), bits);
 #endif
-    Value value = widen(bits, kElementKind == kSigned);
+    AccumulatorValue value = widen(bits, kElementKind == kSigned);
 #endif
     return select(operator_orders(), widen(item_image(word, item), false), value);
 }

@@ -21,7 +21,7 @@ const kItemsPerStream = kItemsPerVector / kStreams;
 
 //#if LW_ELEMENT_BITS == 64
 
-fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> Value {
+fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> AccumulatorValue {
     let bits = select(vector.zw, vector.xy, stream == 0u);
     var image = float_image64(bits);
 //#if LW_INDEX_BITS != 0
@@ -35,7 +35,7 @@ fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> Value {
 //#else
 
 // A value of 32 bits in the accumulator's.
-fn widen(bits: u32, is_signed: bool) -> Value {
+fn widen(bits: u32, is_signed: bool) -> AccumulatorValue {
 //#if LW_ACCUMULATOR_BITS == 64
     return select(vec2<u32>(bits, 0u), sign_extend64(bits), is_signed);
 //#else
@@ -72,7 +72,7 @@ fn item_integer(word: u32, item: u32) -> u32 {
 //#endif
 }
 
-fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> Value {
+fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> AccumulatorValue {
     let word = component(vector, stream);
     var bits = item_integer(word, item);
 //#if LW_ELEMENT_BITS == 16

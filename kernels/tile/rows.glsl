@@ -1,5 +1,5 @@
-// The rows of a tile, as scans see them, and reductions of custom types: read into registers and summed
-// vector by vector.
+// The rows of a tile, as scans see them, and reductions of custom types: read into registers. What they
+// combine to is in tile/row_sums.glsl.
 //
 //   vectors of a tile, in the order of the scan     place 0, 1, 2 ...     (workgroup/scan_*.glsl)
 //   in memory, forward                              vector = place
@@ -12,12 +12,11 @@
 // are neighbours instead: place = lane * rows + row, so that lanes can sum what they have read.
 //
 // The kernel defines before: LW_BINDINGS, LW_INPUT_BINDING (tile/memory.glsl); kScanRows, which is
-// kVectors; what item/element.glsl, tile/load.glsl and workgroup/scan_*.glsl ask for, and that module;
-// kReverse (constant, 0 or 1).
+// kVectors; LW_ELEMENT_BITS, kItemsPerVector (item/element.glsl or item/item_words.glsl); what
+// tile/load.glsl and workgroup/scan_*.glsl ask for, and that module; kReverse (constant, 0 or 1).
 #ifndef LW_TILE_ROWS_GLSL
 #define LW_TILE_ROWS_GLSL
 
-#include "item/element.glsl"
 #include "subgroup/lane_number.glsl"
 #include "tile/load.glsl"
 #include "tile/share.glsl"
@@ -53,9 +52,6 @@ uint items_of_vector(Tile tile, uint i) {
     return min(kItemsPerVector, max(tile.items, before) - before);
 }
 
-// Item j of a vector, in the order of the scan.
-uint item_in_order(uint j) { return kReverse != 0u ? kItemsPerVector - 1u - j : j; }
-
 // Vector i, of which the last tile may have a part.
 Vector load_vector_to_end(Tile tile, uint i) {
     Place place = tile_place(tile.number);
@@ -89,42 +85,6 @@ void load_tile(Tile tile, uint vlane, const bool summed, out Vector vectors[kSca
 // Where a tile's vector i begins, in items.
 uvec2 index_of_vector(Tile tile, uint i) {
     return add64(multiply32(tile.number, kTileItems), uvec2(i * kItemsPerVector, 0u));
-}
-
-// What vector i of a tile combines to.
-Accumulator sum_vector(Tile tile, uint i, Vector vector) {
-    uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
-    uvec2 base = index_of_vector(tile, i);
-#ifdef LW_CUSTOM
-    if (items == kItemsPerVector) {
-        Accumulator held = item_held(vector, item_in_order(0u), base);
-        [[unroll]] for (uint next = 1u; next < kItemsPerVector; ++next) {
-            held = combine_held(held, item_held(vector, item_in_order(next), base));
-        }
-        return held;
-    }
-#endif
-    Accumulator sum = item_or_identity(vector, item_in_order(0u), items, base);
-    [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
-        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
-    }
-    return sum;
-}
-
-void sum_rows(Tile tile, uint vlane, Vector vectors[kScanRows],
-              out Accumulator sums[kScanRows]) {
-    [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        sums[row] = sum_vector(tile, vector_of_row(row, vlane, false), vectors[row]);
-    }
-}
-
-// What all rows of a lane combine to, loaded to be `summed`.
-Accumulator sum_lane(Tile tile, uint vlane, Vector vectors[kScanRows]) {
-    Accumulator sum = sum_vector(tile, vector_of_row(0u, vlane, true), vectors[0]);
-    [[unroll]] for (uint row = 1u; row < kScanRows; ++row) {
-        sum = combine(sum, sum_vector(tile, vector_of_row(row, vlane, true), vectors[row]));
-    }
-    return sum;
 }
 
 #endif

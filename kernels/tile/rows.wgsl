@@ -1,13 +1,12 @@
-// The rows of a tile, as scans see them: read into registers and summed vector by vector. The twin of
-// rows.glsl, which draws their order.
+// The rows of a tile, as scans see them: read into registers. The twin of rows.glsl, which draws their
+// order.
 //
 // What differs: nothing but the spelling.
 //
 // The kernel defines before: LW_ORDERED; a buffer named input (tile/memory.wgsl); kScanRows, which is
-// kVectors, and ScanValues, an array of as many accumulators; what item/element.wgsl, tile/load.wgsl
-// and workgroup/scan_*.wgsl ask for, and that module; kReverse (constant, 0 or 1).
+// kVectors; LW_ELEMENT_BITS, kItemsPerVector (item/element.wgsl or item/item_words.wgsl); what
+// tile/load.wgsl and workgroup/scan_*.wgsl ask for, and that module; kReverse (constant, 0 or 1).
 
-//#include "item/element.wgsl"
 //#include "subgroup/lane_number.wgsl"
 //#include "tile/load.wgsl"
 //#include "tile/share.wgsl"
@@ -45,9 +44,6 @@ fn items_of_vector(tile: Tile, i: u32) -> u32 {
     return min(kItemsPerVector, max(tile.items, before) - before);
 }
 
-// Item j of a vector, in the order of the scan.
-fn item_in_order(j: u32) -> u32 { return select(j, kItemsPerVector - 1u - j, kReverse != 0u); }
-
 // Vector i, of which the last tile may have a part.
 fn load_vector_to_end(tile: Tile, i: u32) -> Vector {
     let place = tile_place(tile.number);
@@ -81,33 +77,4 @@ fn load_tile(tile: Tile, lane: Lane, group: Group, summed: bool) -> RowVectors {
 // Where a tile's vector i begins, in items.
 fn index_of_vector(tile: Tile, i: u32) -> vec2<u32> {
     return add64(multiply32(tile.number, kTileItems), vec2<u32>(i * kItemsPerVector, 0u));
-}
-
-// What vector i of a tile combines to.
-fn sum_vector(tile: Tile, i: u32, vector: Vector) -> Accumulator {
-    let items = select(items_of_vector(tile, i), kItemsPerVector, tile.items == kTileItems);
-    let base = index_of_vector(tile, i);
-    var sum = item_or_identity(vector, item_in_order(0u), items, base);
-    for (var j = 1u; j < kItemsPerVector; j++) {
-        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
-    }
-    return sum;
-}
-
-fn sum_rows(tile: Tile, lane: Lane, group: Group, vectors: ptr<function, RowVectors>) -> ScanValues {
-    var sums: ScanValues;
-    for (var row = 0u; row < kScanRows; row++) {
-        sums[row] = sum_vector(tile, vector_of_row(row, lane, group, false), (*vectors)[row]);
-    }
-    return sums;
-}
-
-// What all rows of a lane combine to, loaded to be `summed`.
-fn sum_lane(tile: Tile, lane: Lane, group: Group, vectors: ptr<function, RowVectors>) -> Accumulator {
-    var sum = sum_vector(tile, vector_of_row(0u, lane, group, true), (*vectors)[0]);
-    for (var row = 1u; row < kScanRows; row++) {
-        let i = vector_of_row(row, lane, group, true);
-        sum = combine(sum, sum_vector(tile, i, (*vectors)[row]));
-    }
-    return sum;
 }

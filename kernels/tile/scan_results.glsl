@@ -6,14 +6,14 @@
 //     inclusive                bpx bpxy bpxyz bpxyzw
 //     exclusive                bp bpx bpxy bpxyz
 //
-// The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/rows.glsl's;
+// The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/row_sums.glsl's;
 // kExclusive, kHasInitial (constants, 0 or 1), kInitialLow, kInitialHigh (constants: an accumulator's
 // value).
 #ifndef LW_TILE_SCAN_RESULTS_GLSL
 #define LW_TILE_SCAN_RESULTS_GLSL
 
 #include "item/result.glsl"
-#include "tile/rows.glsl"
+#include "tile/row_sums.glsl"
 
 const uint kResultWordsPerVector = kItemsPerVector * LW_RESULT_WORDS;
 

@@ -7,11 +7,11 @@
 //
 // The kernel defines before: LW_OUTPUT_QUADS; LW_IN_PLACE, or a buffer named output
 // (tile/memory.wgsl); what
-// item/result.wgsl asks for; tile/rows.wgsl's; kExclusive, kHasInitial (constants, 0 or 1),
+// item/result.wgsl asks for; tile/row_sums.wgsl's; kExclusive, kHasInitial (constants, 0 or 1),
 // kInitialLow, kInitialHigh (constants: an accumulator's value).
 
 //#include "item/result.wgsl"
-//#include "tile/rows.wgsl"
+//#include "tile/row_sums.wgsl"
 
 const kResultWordsPerVector = kItemsPerVector * kResultWords;
 

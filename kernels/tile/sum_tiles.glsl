@@ -3,11 +3,11 @@
 //   commutative     a lane sums its rows of all tiles; then the workgroup reduces once
 //   ordered         tile by tile: a lane sums neighbouring rows, the workgroup reduces, lane 0 goes on
 //
-// The kernel defines before: what tile/rows.glsl and workgroup/reduce_*.glsl ask for, and the latter.
+// The kernel defines before: what tile/row_sums.glsl and workgroup/reduce_*.glsl ask for, and the latter.
 #ifndef LW_TILE_SUM_TILES_GLSL
 #define LW_TILE_SUM_TILES_GLSL
 
-#include "tile/rows.glsl"
+#include "tile/row_sums.glsl"
 
 // The tiles from `first` to before `end`, in the order of the scan; valid in lane 0. A barrier must stand
 // between it and the next reduction.

@@ -3,9 +3,9 @@
 //
 // What differs: nothing but the spelling.
 //
-// The kernel defines before: what tile/rows.wgsl and workgroup/reduce_*.wgsl ask for, and the latter.
+// The kernel defines before: what tile/row_sums.wgsl and workgroup/reduce_*.wgsl ask for, and the latter.
 
-//#include "tile/rows.wgsl"
+//#include "tile/row_sums.wgsl"
 
 // The tiles from `first` to before `end`, in the order of the scan; valid in lane 0. A barrier must stand
 // between it and the next reduction.

@@ -9,9 +9,7 @@
 // Tail: items that are not there are the identity (kernels/tile/rows.wgsl) and are not written.
 // Source: Merrill and Garland (kernels/tile/look_back.glsl); that missing tiles are summed again, and
 //   the sums ahead (kAhead), are our own.
-// What differs: values in halves. Both forms look back with windows of the workgroup's size: in a loop
-//   of one subgroup its operations would not be in workgroup-uniform flow. What a window combines to is
-//   reduced, not scanned, and lane 0 alone keeps it. Scratch (2) is bound, but has nothing to say.
+// What differs: values in halves. Scratch (2) is bound, but has nothing to say.
 //   scan_lookback.comp draws who sums and publishes what.
 
 //#if LW_FORM_SUBGROUP && LW_ENABLE
@@ -81,10 +79,6 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#include "tile/scan_results.wgsl"
 
 var<workgroup> sh_ticket: vec2<u32>;  // tile, epoch
-var<workgroup> sh_prefix_end: atomic<u32>;
-var<workgroup> sh_empty_end: atomic<u32>;
-var<workgroup> sh_look: vec2<u32>;  // the two ends
-var<workgroup> sh_before: Accumulator;
 
 // Both give the sum of a tile in lane 0 only; a barrier must stand between two calls.
 fn workgroup_tile_sum(share: Share, t: u32, lane: Lane, group: Group) -> Accumulator {
@@ -104,67 +98,7 @@ fn workgroup_tile_sum_again(share: Share, t: u32, lane: Lane, group: Group) -> A
     return workgroup_reduce(sum, lane, group, kWorkgroupSize);
 }
 
-// One look at a window of `width` tiles, the last of which is next - 1; lane `width` - 1 has that.
-// What lies before the first tile counts as a prefix of nothing.
-fn look_at_window(next: u32, width: u32, vlane: u32, epoch: u32) -> Look {
-    let behind = width - vlane;
-    var look = look_at(max(next, behind) - behind, epoch);
-    if (behind > next) { look = Look(kFlagPrefix, accumulator_identity()); }
-    return look;
-}
-
-// The ends (one past the last lane) of prefixes and of empty tiles in a window say from which lane on
-// all values count.
-fn window_start(prefix_end: u32, empty_end: u32) -> u32 {
-    return select(empty_end, prefix_end - 1u, prefix_end > empty_end);
-}
-
-// Looks back until all is known or a tile is missing: then next is not 0, and it is tile next - 1.
-// `before`, which counts in lane 0, has the tiles from `next` on.
-fn workgroup_look_back_window(next: ptr<function, u32>, before: ptr<function, Accumulator>, epoch: u32,
-                              lane: Lane, group: Group) {
-    var looks = 0u;
-    while (*next != 0u && looks < kPatience) {
-        let look = look_at_window(*next, kWorkgroupSize, lane.number, epoch);
-        if (lane.number == 0u) {
-            atomicStore(&sh_prefix_end, 0u);
-            atomicStore(&sh_empty_end, 0u);
-        }
-        workgroupBarrier();
-        if (look.flag == kFlagPrefix) { atomicMax(&sh_prefix_end, lane.number + 1u); }
-        if (look.flag == kFlagEmpty) { atomicMax(&sh_empty_end, lane.number + 1u); }
-        workgroupBarrier();
-        if (lane.number == 0u) {
-            sh_look = vec2<u32>(atomicLoad(&sh_prefix_end), atomicLoad(&sh_empty_end));
-        }
-        let ends = workgroupUniformLoad(&sh_look);
-        let start = window_start(ends.x, ends.y);
-        if (start == kWorkgroupSize) {
-            looks += 1u;
-        } else {
-            let a = accumulator_select(lane.number >= start, look.sum, accumulator_identity());
-            *before = combine(workgroup_reduce(a, lane, group, kWorkgroupSize), *before);
-            looks = 0u;
-        }
-        *next = select(*next - (kWorkgroupSize - start), 0u, ends.x > ends.y);
-    }
-}
-
-// What the tiles before tile t combine to.
-fn workgroup_look_back(share: Share, t: u32, epoch: u32, lane: Lane, group: Group) -> Accumulator {
-    var next = t;
-    var before = accumulator_identity();
-    while (next != 0u) {
-        workgroup_look_back_window(&next, &before, epoch, lane, group);
-        if (next != 0u) {
-            next -= 1u;  // the looks in vain stand between the last reduction and this one
-            before = combine(workgroup_tile_sum_again(share, next, lane, group), before);
-            workgroupBarrier();
-        }
-    }
-    if (lane.number == 0u) { sh_before = before; }
-    return workgroupUniformLoad(&sh_before);
-}
+//#include "workgroup/look_back.wgsl"
 
 fn run(lane: Lane, group: Group) {
     let share = read_share();

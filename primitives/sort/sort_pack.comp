@@ -1,7 +1,9 @@
-// Purpose: keys of 8 and 16 bits, which the digits' passes hold as words, into their own form.
-// Passes before: sort_lookback or sort_scatter of the last digit. After: none.
+// Purpose: keys of 8 and 16 bits, which the digits' passes hold as words, into their own form; likewise
+//   the items that select has moved.
+// Passes before: sort_lookback or sort_scatter of the last digit; those of select. After: none.
 // Inputs: keys_in (0), images, a word each. Outputs: keys_out (1), 32 / kKeyBits keys in each word.
-//   Scratch (2): parameters where the count is in a buffer.
+//   Scratch (2): parameters where the count is in a buffer. Where it is counted: count_in (3), how many of
+//   the items there are.
 // Needs: nothing.
 // Memory order: none of its own.
 // Tail: the bytes behind the last key in its word are written back as they were.
@@ -13,6 +15,7 @@
 #version 450
 
 // Prologue: a build or the assembler replaces these.
+// LW_COUNTED: the number of keys is in a buffer, or that of the items without them.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
 
@@ -31,21 +34,42 @@ layout(constant_id = 11) const uint kKeyBits = 32u;            // 8, 16, 32, 64
 layout(constant_id = 12) const uint kDescending = 0u;          // 1: from the largest key to the smallest
 layout(constant_id = 26) const uint kMostCount = ~0u;           // of the items, the first so many; ~0: all
 
+#ifdef LW_COUNTED
+layout(constant_id = 27) const uint kRest = 0u;                 // 1: the items without those counted
+#endif
+
 #define LW_KEY_WORDS 1
+#ifdef LW_COUNTED
+#define LW_BINDINGS 4
+#else
 #define LW_BINDINGS 3
+#endif
 #define LW_SCRATCH
 #include "tile/memory.glsl"
 LW_BUFFER(keys_in, 0, readonly)
 LW_BUFFER(keys_out, 1, restrict)
 LW_BUFFER(scratch, 2, readonly)
+#ifdef LW_COUNTED
+LW_BUFFER(count_in, 3, readonly)
+#endif
 #include "tile/share.glsl"
 #include "item/key.glsl"
 
 const uint kTileItems = kWorkgroupSize * kItems;
 const uint kPerWord = 32u / kKeyBits;
 
+// How many of the items' words are keys, at most; ~0: as many as there are items.
+uint most_keys() {
+#ifdef LW_COUNTED
+    uint counted = LW_WORD(count_in, 0);
+    return kRest != 0u ? read_share().count.x - counted : min(kMostCount, counted);
+#else
+    return kMostCount;
+#endif
+}
+
 void main() {
-    Share share = read_first_share(kMostCount, kTileItems);
+    Share share = read_first_share(most_keys(), kTileItems);
     uint group = group_number();
     uint end = min((group + 1u) * share.tiles_per_group, share.tiles);
     for (uint tile = group * share.tiles_per_group; tile < end; ++tile) {
