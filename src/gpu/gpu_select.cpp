@@ -50,12 +50,9 @@ Result<SelectResult> select_bytes(Gpu::State& gpu, std::span<const std::byte> it
     result.values.assign(room * value_bytes, std::byte{});
     if (desc.rest == SelectRest::rejected) result.rejected.assign(items.size(), std::byte{});
     std::uint32_t kept = 0;
-    // Flags alone say which indices or values are kept.
-    const bool reads_items =
-        desc.predicate.has_value() || desc.items || desc.rest == SelectRest::rejected;
     const auto ran =
         detail::plan_and_run(gpu, desc, plan_select,
-                             {.input = reads_items ? items : std::span<const std::byte>(),
+                             {.input = items,
                               .values = values,
                               .flags = flags,
                               .output = result.items,
