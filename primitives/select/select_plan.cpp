@@ -20,7 +20,6 @@
 #include "src/core/accumulators.hpp"
 #include "src/core/arithmetic.hpp"
 #include "src/core/custom.hpp"
-#include "src/core/custom_text.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
 #include "src/core/ranks.hpp"
@@ -570,18 +569,6 @@ std::vector<Argument> arguments_of(const Caps& caps, const Request& request,
 }  // namespace
 
 namespace detail {
-
-CustomOperator operator_of(const CustomPredicate& predicate) {
-    CustomOperator custom;
-    custom.name = predicate.name;
-    custom.element = predicate.element;
-    custom.value = {{Scalar::u32}};
-    custom.load = is_statements(predicate.keep) ? predicate.keep
-                                                : fmt::format("u32({}\n)", predicate.keep);
-    custom.combine = "a + b";
-    custom.commutative = true;
-    return custom;
-}
 
 Result<Plan> plan_select_task(const Caps& caps, const SelectTask& task) {
     const Request request(task);

@@ -15,7 +15,4 @@ struct SelectTask : SelectDesc {
 // plan_select of a task. Errors: those of plan_select.
 Result<Plan> plan_select_task(const Caps& caps, const SelectTask& task);
 
-// What kernels and bundles know a predicate as.
-CustomOperator operator_of(const CustomPredicate& predicate);
-
 }  // namespace lanewise::detail

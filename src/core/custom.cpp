@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "src/core/arithmetic.hpp"
+#include "src/core/custom_text.hpp"
 
 namespace lanewise {
 
@@ -168,6 +169,18 @@ Result<void> check(const CustomOperator& custom) {
 }
 
 namespace detail {
+
+CustomOperator operator_of(const CustomPredicate& predicate) {
+    CustomOperator custom;
+    custom.name = predicate.name;
+    custom.element = predicate.element;
+    custom.value = {{Scalar::u32}};
+    custom.load =
+        is_statements(predicate.keep) ? predicate.keep : fmt::format("u32({}\n)", predicate.keep);
+    custom.combine = "a + b";
+    custom.commutative = true;
+    return custom;
+}
 
 std::string kernel_types(const CustomOperator& custom) {
     // FNV-1a in 64 bits (Fowler, Noll, Vo): the same on every machine, so that bundles can be

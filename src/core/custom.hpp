@@ -5,8 +5,12 @@
 #include <string>
 
 #include "lanewise/custom.hpp"
+#include "lanewise/select.hpp"
 
 namespace lanewise::detail {
+
+// What kernels and bundles know a predicate as: a sum of what is 1 for an item that is kept.
+CustomOperator operator_of(const CustomPredicate& predicate);
 
 // Names of kernels hold this in place of stock types: the operator's name, and a hash of everything
 // that its kernels are made of.

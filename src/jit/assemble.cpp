@@ -132,7 +132,7 @@ std::string type_names(const CustomOperator& custom) {
 
 }  // namespace
 
-std::string custom_operation_glsl(const CustomOperator& custom) {
+std::string custom_operation_glsl(const CustomOperator& custom, const char* load) {
     using lanewise::detail::words_of;
     const Fields value = value_of(custom);
     const Fields result = result_of(custom);
@@ -153,7 +153,7 @@ std::string custom_operation_glsl(const CustomOperator& custom) {
     text += define_constant("words_of_initial", "LW_VALUE_WORDS", value, custom.initial);
     text += define_constant("words_of_nothing", "LW_RESULT_WORDS", result, custom.nothing);
     text += define_function(
-        "Value operation_load(Element x, uint index)", "load",
+        "Value operation_load(Element x, uint index)", load,
         custom.load.empty() ? copied_value("Value", "x", custom.element) : custom.load);
     text += define_function("Value operation_combine(Value a, Value b)", "combine", custom.combine);
     text +=

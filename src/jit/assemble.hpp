@@ -7,7 +7,8 @@
 
 namespace lanewise::jit::detail {
 
-// Lines of the caller's text count from 1 in files named load, combine and store.
-std::string custom_operation_glsl(const CustomOperator& custom);
+// Lines of the caller's text count from 1 in files named load, combine and store; the first of
+// these is what a predicate calls `keep`.
+std::string custom_operation_glsl(const CustomOperator& custom, const char* load = "load");
 
 }  // namespace lanewise::jit::detail

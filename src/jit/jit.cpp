@@ -71,6 +71,11 @@ constexpr const char* kOptimisations[] = {
 constexpr std::string_view kOperationSource = "item/custom_operation.glsl";
 constexpr std::string_view kCustomToken = ".custom.";
 
+// Whether it asks a predicate, instead of combining by an operator.
+bool is_for_predicates(const CustomKernel& kernel) {
+    return kernel.defines.find("LW_PREDICATE") != kernel.defines.npos;
+}
+
 struct Target {
     std::uint32_t spirv_version;
     glslang::EShTargetClientVersion client;
@@ -130,7 +135,7 @@ std::string preamble_of(const CustomOperator& custom, std::string_view defines) 
 
 // Whether a line of the compiler's is about the caller's text.
 bool is_about_operator(std::string_view line) {
-    return std::ranges::any_of(std::array{"load:", "combine:", "store:", "types:"},
+    return std::ranges::any_of(std::array{"load:", "combine:", "store:", "keep:", "types:"},
                                [&](const char* source) { return line.starts_with(source); });
 }
 
@@ -223,23 +228,25 @@ std::string bundled_name(const CustomKernel& kernel, const CustomOperator& custo
                         lanewise::detail::kernel_types(custom));
 }
 
-// Compiles those of the kernels that `wanted` takes, by their bundled names.
+// Compiles those of the kernels that `wanted` takes.
 template <class Wanted>
 Result<Bundle> compile_kernels(const CustomOperator& custom, Wanted wanted) {
     Bundle bundle;
     try {
-        const std::string operation = detail::custom_operation_glsl(custom);
         for (const CustomKernel& kernel : kCustomKernels) {
             const std::string name = bundled_name(kernel, custom);
-            if (!wanted(name)) continue;
+            if (!wanted(kernel, name)) continue;
+            const bool judges = is_for_predicates(kernel);
+            const std::string operation =
+                detail::custom_operation_glsl(custom, judges ? "keep" : "load");
             std::vector<Target> targets{kVulkan11};
             if (kernel.name.find(".subgroup.") != kernel.name.npos) targets.push_back(kVulkan13);
             for (const Target& target : targets) {
                 auto words = compile_kernel(custom, operation, kernel, target);
                 if (!words) {
-                    return fail(
-                        words.error().code,
-                        fmt::format("custom operator {}: {}", custom.name, words.error().message));
+                    return fail(words.error().code,
+                                fmt::format("{} {}: {}", judges ? "predicate" : "custom operator",
+                                            custom.name, words.error().message));
                 }
                 bundle.add({name, target.spirv_version, *std::move(words)});
             }
@@ -258,7 +265,7 @@ void detail::replace_sources(std::map<std::string, std::string> texts) {
 
 Result<Bundle> compile(const Plan& plan) {
     if (!plan.custom) return Bundle();
-    return compile_kernels(*plan.custom, [&](std::string_view name) {
+    return compile_kernels(*plan.custom, [&](const CustomKernel&, std::string_view name) {
         return std::ranges::find(plan.passes, name, &Pass::kernel) != plan.passes.end();
     });
 }
@@ -267,13 +274,24 @@ Result<Bundle> compile_for_all_devices(const CustomOperator& custom, std::string
     if (auto checked = check(custom); !checked) return tl::unexpected(checked.error());
     // The passes of a primitive begin with its name.
     const std::string prefix = std::string(primitive) + '_';
-    if (std::ranges::none_of(kCustomKernels, [&](const CustomKernel& kernel) {
-            return kernel.name.starts_with(prefix);
-        })) {
+    const auto takes = [&](const CustomKernel& kernel) {
+        return kernel.name.starts_with(prefix) && !is_for_predicates(kernel);
+    };
+    if (std::ranges::none_of(kCustomKernels, takes)) {
         return fail(ErrorCode::bad_argument,
                     fmt::format("no primitive '{}' takes custom operators", primitive));
     }
-    return compile_kernels(custom, [&](std::string_view name) { return name.starts_with(prefix); });
+    return compile_kernels(
+        custom, [&](const CustomKernel& kernel, std::string_view) { return takes(kernel); });
+}
+
+Result<Bundle> compile_for_all_devices(const CustomPredicate& predicate) {
+    if (predicate.keep.empty()) return fail(ErrorCode::bad_argument, "`keep` is missing");
+    const CustomOperator custom = lanewise::detail::operator_of(predicate);
+    if (auto checked = check(custom); !checked) return tl::unexpected(checked.error());
+    return compile_kernels(custom, [](const CustomKernel& kernel, std::string_view) {
+        return is_for_predicates(kernel);
+    });
 }
 
 }  // namespace lanewise::jit

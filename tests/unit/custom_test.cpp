@@ -22,6 +22,7 @@
 #include "lanewise/jit.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/select.hpp"
 #include "tests/support/custom_cases.hpp"
 #include "tests/support/spirv_scan.hpp"
 #include "tests/unit/described_devices.hpp"
@@ -819,6 +820,47 @@ TEST(Jit, AheadRefusesWhatPlanningWould) {
     const auto unknown = jit::compile_for_all_devices(least(), "sort");
     ASSERT_FALSE(unknown);
     EXPECT_THAT(unknown.error().message, HasSubstr("sort"));
+}
+
+TEST(Jit, PredicatesAreForSelect) {
+    const CustomPredicate over{.name = "over", .element = {{Scalar::f32, 1}}, .keep = "x > 1.0"};
+    CustomPredicate nothing = over;
+    nothing.keep.clear();
+    EXPECT_EQ(jit::compile_for_all_devices(nothing).error().code, ErrorCode::bad_argument);
+    CustomPredicate typeless = over;
+    typeless.element.clear();
+    EXPECT_EQ(jit::compile_for_all_devices(typeless).error().code, ErrorCode::bad_argument);
+    const auto sums = jit::compile_for_all_devices(least(), "select");
+    ASSERT_FALSE(sums);
+    EXPECT_THAT(sums.error().message, HasSubstr("select"));
+
+    const auto ahead = jit::compile_for_all_devices(over);
+    ASSERT_TRUE(ahead) << ahead.error().message;
+    for (const SelectStrategy strategy :
+         {SelectStrategy::one_workgroup, SelectStrategy::count_then_scatter,
+          SelectStrategy::look_back, SelectStrategy::append}) {
+        SelectDesc desc{.predicate = over, .indices = true, .max_count = 5000};
+        desc.order = strategy == SelectStrategy::append ? SelectOrder::any : SelectOrder::input;
+        desc.policy = SelectPolicy{.strategy = strategy};
+        const auto plan = plan_select(described("all"), desc);
+        ASSERT_TRUE(plan) << plan.error().message;
+        for (const Pass& pass : plan->passes) {
+            EXPECT_TRUE(detail::find_kernel(pass.kernel, ~0u) != nullptr ||
+                        ahead->find(pass.kernel, ~0u) != nullptr)
+                << pass.kernel;
+        }
+    }
+
+    // The compiler's words name the expression as the caller does.
+    CustomPredicate wrong = over;
+    wrong.keep = "x > 1.0 &&\n mystery";
+    const auto plan = plan_select(described("all"), {.predicate = wrong, .max_count = 5000});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto refused = jit::compile(*plan);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::bad_argument);
+    EXPECT_THAT(refused.error().message,
+                AllOf(HasSubstr("predicate over"), HasSubstr("keep:2"), HasSubstr("mystery")));
 }
 
 // A plan that is quick to compile.
