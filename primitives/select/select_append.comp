@@ -61,7 +61,11 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#ifdef LW_VALUES
 #define LW_BINDINGS 7
+#else
+#define LW_BINDINGS 5
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_SCRATCH
 #include "tile/memory.glsl"

@@ -80,7 +80,15 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#if defined(LW_VALUES) && defined(LW_REJECTED)
 #define LW_BINDINGS 9
+#elif defined(LW_VALUES)
+#define LW_BINDINGS 8
+#elif defined(LW_REJECTED)
+#define LW_BINDINGS 7
+#else
+#define LW_BINDINGS 6
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_STATE_BINDING 5
 #define LW_SCRATCH

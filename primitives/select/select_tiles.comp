@@ -64,7 +64,15 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#if defined(LW_VALUES) && defined(LW_REJECTED)
 #define LW_BINDINGS 8
+#elif defined(LW_VALUES)
+#define LW_BINDINGS 7
+#elif defined(LW_REJECTED)
+#define LW_BINDINGS 6
+#else
+#define LW_BINDINGS 5
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_SCRATCH
 #include "tile/memory.glsl"
