@@ -5,7 +5,7 @@
 //
 // The kernel defines before: LW_VALUES, LW_REJECTED; buffers of u32 items_out (with kWriteItems),
 // values (with LW_VALUES, without kIndices), values_out (with LW_VALUES), rejected (with LW_REJECTED);
-// kWriteItems, kRestAfter, kIndices (constants, 0 or 1), kValueWords, kCapacity (constants); ScanValues;
+// kWriteItems, kRestAfter, kIndices (constants, 0 or 1), kWordsOfValue, kCapacity (constants); ScanValues;
 // what tile/kept.wgsl asks for.
 
 //#include "item/accumulator.wgsl"
@@ -95,24 +95,24 @@ fn store_moved_items(tile: Tile, lane: Lane, before: u32, total: u32, all_kept: 
 
 // Word i of the values of the items whose places begin at `from_place` in sh_moved.
 fn moved_value_word(tile: Tile, from_place: u32, i: u32) -> u32 {
-    let item = tile.number * kTileItems + sh_moved[from_place + i / kValueWords];
+    let item = tile.number * kTileItems + sh_moved[from_place + i / kWordsOfValue];
 //#if kIndices
     return item;
 //#else
-    return values[item * kValueWords + i % kValueWords];
+    return values[item * kWordsOfValue + i % kWordsOfValue];
 //#endif
 }
 
 fn store_moved_values(tile: Tile, lane: Lane, before: u32, total: u32, all_kept: u32) {
-    let words = room_for(before, total) * kValueWords;
+    let words = room_for(before, total) * kWordsOfValue;
     for (var i = lane.number; i < words; i += kWorkgroupSize) {
-        values_out[before * kValueWords + i] = moved_value_word(tile, 0u, i);
+        values_out[before * kWordsOfValue + i] = moved_value_word(tile, 0u, i);
     }
 //#if kRestAfter
     let rest = all_kept + tile.number * kTileItems - before;
-    let rest_words = (tile.items - total) * kValueWords;
+    let rest_words = (tile.items - total) * kWordsOfValue;
     for (var i = lane.number; i < rest_words; i += kWorkgroupSize) {
-        values_out[rest * kValueWords + i] = moved_value_word(tile, total, i);
+        values_out[rest * kWordsOfValue + i] = moved_value_word(tile, total, i);
     }
 //#endif
 }

@@ -34,7 +34,7 @@ const kVectors = 4u;          // id 1; of a lane and tile; a power of two
 const kFlagBits = 8u;         // id 3; tile/kept.wgsl
 const kWriteItems = 1u;       // id 7; 1: the output has the items
 const kCapacity = 4294967295u;  // id 9; kept items that are written, at most
-const kValueWords = 1u;       // id 10; 1 to 4
+const kWordsOfValue = 1u;     // id 10; 1 to 4
 const kIndices = 0u;          // id 11; 1: values are the numbers of the items
 const kOperator = 0u;         // always: a sum
 const kElementKind = 0u;      // always: unsigned
@@ -89,11 +89,11 @@ fn store_item(tile: Tile, i: u32, vector: Vector, j: u32, place: u32) {
 //#endif
 //#if LW_VALUES
         let item = tile.number * kTileItems + i * kItemsPerVector + j;
-        for (var word = 0u; word < kValueWords; word++) {
+        for (var word = 0u; word < kWordsOfValue; word++) {
 //#if kIndices
-            values_out[place * kValueWords + word] = item;
+            values_out[place * kWordsOfValue + word] = item;
 //#else
-            values_out[place * kValueWords + word] = values[item * kValueWords + word];
+            values_out[place * kWordsOfValue + word] = values[item * kWordsOfValue + word];
 //#endif
         }
 //#endif

@@ -63,7 +63,7 @@ void expect_right(const Machine& machine, const SelectTask& task, std::size_t co
     std::vector<std::uint32_t> order;
     std::vector<std::uint32_t> rest;
     for (std::uint32_t i = 0; i < count; ++i) {
-        bool kept = hash(seed, 77, i) % 3 == 0;
+        bool kept = hash(hash(seed, 77), i) % 3 == 0;
         const auto first = static_cast<std::uint8_t>(items[i * bytes]);
         if (task.predicate) kept = first % 3 == 1;
         if (task.changes)
