@@ -11,7 +11,7 @@
 // written where it belongs.
 //
 // The kernel defines before: LW_VALUES, LW_REJECTED or not; buffers items_out, values, values_out, rejected
-// (tile/memory.glsl); kWriteItems, kRestAfter, kIndices (constants, 0 or 1), kValueWords, kCapacity
+// (tile/memory.glsl); kWriteItems, kRestAfter, kIndices (constants, 0 or 1), kWordsOfValue, kCapacity
 // (constants); what tile/kept.glsl asks for.
 #ifndef LW_TILE_MOVE_KEPT_GLSL
 #define LW_TILE_MOVE_KEPT_GLSL
@@ -99,22 +99,22 @@ void store_moved_items(Tile tile, uint vlane, uint before, uint total, uint all)
 
 // Word i of the values of the items whose places begin at `from` in sh_moved.
 uint moved_value_word(Tile tile, uint from, uint i) {
-    uint item = tile.number * kTileItems + sh_moved[from + i / kValueWords];
+    uint item = tile.number * kTileItems + sh_moved[from + i / kWordsOfValue];
     uint word = item;
-    if (kIndices == 0u) word = LW_WORD(values, item * kValueWords + i % kValueWords);
+    if (kIndices == 0u) word = LW_WORD(values, item * kWordsOfValue + i % kWordsOfValue);
     return word;
 }
 
 void store_moved_values(Tile tile, uint vlane, uint before, uint total, uint all) {
-    uint words = room_for(before, total) * kValueWords;
+    uint words = room_for(before, total) * kWordsOfValue;
     for (uint i = vlane; i < words; i += kWorkgroupSize) {
-        LW_WORD(values_out, before * kValueWords + i) = moved_value_word(tile, 0u, i);
+        LW_WORD(values_out, before * kWordsOfValue + i) = moved_value_word(tile, 0u, i);
     }
     if (kRestAfter != 0u) {
         uint rest = all + tile.number * kTileItems - before;
-        words = (tile.items - total) * kValueWords;
+        words = (tile.items - total) * kWordsOfValue;
         for (uint i = vlane; i < words; i += kWorkgroupSize) {
-            LW_WORD(values_out, rest * kValueWords + i) = moved_value_word(tile, total, i);
+            LW_WORD(values_out, rest * kWordsOfValue + i) = moved_value_word(tile, total, i);
         }
     }
 }

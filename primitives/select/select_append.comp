@@ -46,7 +46,7 @@ layout(constant_id = 5) const uint kSubgroupSize = 0u;     // 0: read in the sha
 layout(constant_id = 6) const uint kFullSubgroups = 0u;    // 1: promised by the API
 layout(constant_id = 7) const uint kWriteItems = 1u;       // 1: the output has the items
 layout(constant_id = 9) const uint kCapacity = ~0u;        // kept items that are written, at most
-layout(constant_id = 10) const uint kValueWords = 1u;      // 1 to 4
+layout(constant_id = 10) const uint kWordsOfValue = 1u;    // 1 to 4
 layout(constant_id = 11) const uint kIndices = 0u;         // 1: values are the numbers of the items
 // Counts are sums of unsigned words (item/accumulator.glsl).
 #define LW_ACCUMULATOR_BITS 32
@@ -61,7 +61,11 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#ifdef LW_VALUES
 #define LW_BINDINGS 7
+#else
+#define LW_BINDINGS 5
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_SCRATCH
 #include "tile/memory.glsl"
@@ -96,10 +100,10 @@ void store_item(Tile tile, uint i, Vector vector, uint j, uint place) {
     }
 #ifdef LW_VALUES
     uint item = tile.number * kTileItems + i * kItemsPerVector + j;
-    [[unroll]] for (uint word = 0u; word < kValueWords; ++word) {
+    [[unroll]] for (uint word = 0u; word < kWordsOfValue; ++word) {
         uint value = item;
-        if (kIndices == 0u) value = LW_WORD(values, item * kValueWords + word);
-        LW_WORD(values_out, place * kValueWords + word) = value;
+        if (kIndices == 0u) value = LW_WORD(values, item * kWordsOfValue + word);
+        LW_WORD(values_out, place * kWordsOfValue + word) = value;
     }
 #endif
 }

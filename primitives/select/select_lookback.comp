@@ -60,7 +60,7 @@ layout(constant_id = 6) const uint kFullSubgroups = 0u;    // 1: promised by the
 layout(constant_id = 7) const uint kWriteItems = 1u;       // 1: the output has the items
 layout(constant_id = 8) const uint kRestAfter = 0u;        // 1: the others follow those that are kept
 layout(constant_id = 9) const uint kCapacity = ~0u;        // kept items that are written, at most
-layout(constant_id = 10) const uint kValueWords = 1u;      // 1 to 4
+layout(constant_id = 10) const uint kWordsOfValue = 1u;    // 1 to 4
 layout(constant_id = 11) const uint kIndices = 0u;         // 1: values are the numbers of the items
 layout(constant_id = 12) const uint kAhead = 0u;           // tiles; 0: look back at once
 layout(constant_id = 13) const uint kPatience = 4096u;     // looks at an empty tile
@@ -80,7 +80,15 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#if defined(LW_VALUES) && defined(LW_REJECTED)
 #define LW_BINDINGS 9
+#elif defined(LW_VALUES)
+#define LW_BINDINGS 8
+#elif defined(LW_REJECTED)
+#define LW_BINDINGS 7
+#else
+#define LW_BINDINGS 6
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_STATE_BINDING 5
 #define LW_SCRATCH

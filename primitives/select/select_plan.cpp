@@ -98,7 +98,8 @@ struct Request : SelectTask {
     std::uint64_t most_results() const { return std::min(capacity.value_or(max_count), max_count); }
     // Of select_tiles, which has as many as select_append and no state.
     std::uint32_t bindings(SelectStrategy strategy) const {
-        return 5 + (has_values() ? 2 : 0) + (has_rejected() ? 1 : 0) + (looks_back(strategy) ? 1 : 0);
+        return 5 + (has_values() ? 2 : 0) + (has_rejected() ? 1 : 0) +
+               (looks_back(strategy) ? 1 : 0);
     }
 };
 
@@ -151,7 +152,7 @@ struct Shape {
     SelectPolicy policy;
     std::uint32_t subgroup_size = 0;  // pinned tier
     Share share;
-    Launch launch;  // of max_count
+    Launch launch;                      // of max_count
     std::uint64_t partials_offset = 0;  // in scratch, bytes
     std::uint64_t table_end = 0;
     // Narrow items as words, behind the table; 0: there are none.
@@ -243,7 +244,8 @@ Result<Shape> shape_of(const Caps& caps, const Request& request, Tier tier,
             return detail::round_up(std::max<std::uint64_t>(1, items) * kWordBytes,
                                     detail::kScratchAlignment);
         };
-        if (request.items) shape.kept_bytes = words(std::min(request.capacity.value_or(count), count));
+        if (request.items)
+            shape.kept_bytes = words(std::min(request.capacity.value_or(count), count));
         if (request.has_rejected()) shape.rejected_bytes = words(count);
     }
     shape.scratch_bytes = shape.table_end + shape.kept_bytes + shape.rejected_bytes;
@@ -251,11 +253,11 @@ Result<Shape> shape_of(const Caps& caps, const Request& request, Tier tier,
         shape.state_bytes =
             kStateHeaderBytes + std::max<std::uint64_t>(shape.launch.tiles, 1) * kTileStateBytes;
         if (shape.state_bytes > caps.limits.max_storage_range) {
-            return fail(ErrorCode::limit_exceeded,
-                        fmt::format("policy: {} tiles keep {} bytes of state, above "
-                                    "max_storage_range {}; use count_then_scatter",
-                                    shape.launch.tiles, shape.state_bytes,
-                                    caps.limits.max_storage_range));
+            return fail(
+                ErrorCode::limit_exceeded,
+                fmt::format("policy: {} tiles keep {} bytes of state, above "
+                            "max_storage_range {}; use count_then_scatter",
+                            shape.launch.tiles, shape.state_bytes, caps.limits.max_storage_range));
         }
     }
     return shape;
@@ -268,9 +270,9 @@ bool can_look_back(const Caps& caps, const Request& request, const SelectPolicy&
         request.bindings(policy.strategy) > caps.limits.max_storage_buffers)
         return false;
     const std::uint64_t groups = std::min(policy.max_groups, caps.limits.max_groups_x);
-    const std::uint64_t tiles = detail::divide_up(
-        request.max_count,
-        std::uint64_t{policy.workgroup_size} * policy.vectors * request.vector_items());
+    const std::uint64_t tiles =
+        detail::divide_up(request.max_count, std::uint64_t{policy.workgroup_size} * policy.vectors *
+                                                 request.vector_items());
     return tiles <= groups * kMaxDispatches &&
            kStateHeaderBytes + tiles * kTileStateBytes <= caps.limits.max_storage_range;
 }
@@ -317,9 +319,9 @@ SelectPolicy fitted(const Caps& caps, const Request& request, Tier tier, SelectP
 SelectPolicy policy_for(const Caps& caps, const Request& request, Tier tier, std::uint64_t count) {
     // The last row's bound is the largest number, so a row is always found.
     const std::uint64_t bytes = count * request.element_bytes();
-    const auto row =
-        std::ranges::find_if(detail::select_policy_rows(caps),
-                             [&](const detail::SelectPolicyRow& r) { return bytes <= r.max_bytes; });
+    const auto row = std::ranges::find_if(
+        detail::select_policy_rows(caps),
+        [&](const detail::SelectPolicyRow& r) { return bytes <= r.max_bytes; });
     return fitted(caps, request, tier, row->policy);
 }
 
@@ -386,7 +388,8 @@ private:
     Pass make_pass(const char* name, Form form, const std::string& variant) const {
         Pass pass;
         pass.name = name;
-        pass.kernel = fmt::format("{}.{}.{}.{}", name, to_text(form), variant, to_text(addressing_));
+        pass.kernel =
+            fmt::format("{}.{}.{}.{}", name, to_text(form), variant, to_text(addressing_));
         pass.form = form;
         pass.workgroup_size = shape_.policy.workgroup_size;
         pass.constants = {{0, "workgroup_size", shape_.policy.workgroup_size}};
@@ -425,8 +428,9 @@ private:
         Pass pass = make_item_pass(name, variant + words);
         add(pass, 7, "write_items", request_.items ? 1 : 0);
         if (!appends) add(pass, 8, "rest_after", request_.rest == SelectRest::after ? 1 : 0);
-        add(pass, 9, "capacity", static_cast<std::uint32_t>(
-                                     std::min<std::uint64_t>(request_.capacity.value_or(~0u), ~0u)));
+        add(pass, 9, "capacity",
+            static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(request_.capacity.value_or(~0u), ~0u)));
         add(pass, 10, "value_words", std::max(1u, request_.value_words()));
         add(pass, 11, "indices", request_.indices ? 1 : 0);
         // Nothing is written where there are no items: any buffer that is written.
@@ -504,10 +508,10 @@ private:
 
     void add_append() {
         Pass pass = make_moving_pass("select_append", "");
-        pass.barriers = tier_ == Tier::barrier
-                            ? saturated(std::uint64_t{shape_.barriers + 1} *
-                                        shape_.launch.tiles_per_group)
-                            : 0;
+        pass.barriers =
+            tier_ == Tier::barrier
+                ? saturated(std::uint64_t{shape_.barriers + 1} * shape_.launch.tiles_per_group)
+                : 0;
         passes_.push_back(std::move(pass));
     }
 
@@ -559,10 +563,10 @@ std::vector<Argument> arguments_of(const Caps& caps, const Request& request,
         add(Role::values_out, request.most_results(), value_bits, Access::write);
     if (request.has_rejected()) add(Role::rejected, request.max_count, item_bits, Access::write);
     // The count may lie among other words of the caller's.
-    arguments.push_back({Role::count_out, kWordBytes,
-                         by_address ? kWordBytes
-                                    : std::max(kWordBytes, caps.limits.storage_offset_alignment),
-                         usage, Access::write});
+    arguments.push_back(
+        {Role::count_out, kWordBytes,
+         by_address ? kWordBytes : std::max(kWordBytes, caps.limits.storage_offset_alignment),
+         usage, Access::write});
     return arguments;
 }
 
@@ -574,8 +578,7 @@ Result<Plan> plan_select_task(const Caps& caps, const SelectTask& task) {
     const Request request(task);
     if (std::string why = wrong(request); !why.empty())
         return fail(ErrorCode::bad_argument, std::move(why));
-    const std::uint32_t record_words =
-        std::max({request.item_words(), request.value_words(), 1u});
+    const std::uint32_t record_words = std::max({request.item_words(), request.value_words(), 1u});
     if (request.max_count > kMostCount / record_words) {
         return fail(ErrorCode::limit_exceeded,
                     fmt::format("max_count {} is above {}, the most items with {} words each",

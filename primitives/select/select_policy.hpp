@@ -9,7 +9,8 @@
 namespace lanewise::detail {
 
 // One row holds for inputs of up to `max_bytes`; the first that fits is taken. Vectors are those of
-// 32-bit elements: narrower ones take fewer, as each has more items to move through workgroup memory.
+// 32-bit elements: narrower ones take fewer, as each has more items to move through workgroup
+// memory.
 struct SelectPolicyRow {
     std::uint64_t max_bytes;
     SelectPolicy policy;

@@ -48,7 +48,7 @@ layout(constant_id = 6) const uint kFullSubgroups = 0u;    // 1: promised by the
 layout(constant_id = 7) const uint kWriteItems = 1u;       // 1: the output has the items
 layout(constant_id = 8) const uint kRestAfter = 0u;        // 1: the others follow those that are kept
 layout(constant_id = 9) const uint kCapacity = ~0u;        // kept items that are written, at most
-layout(constant_id = 10) const uint kValueWords = 1u;      // 1 to 4
+layout(constant_id = 10) const uint kWordsOfValue = 1u;    // 1 to 4
 layout(constant_id = 11) const uint kIndices = 0u;         // 1: values are the numbers of the items
 layout(constant_id = 12) const uint kAlone = 0u;           // 1: one workgroup, without partials
 // Counts are sums of unsigned words (item/accumulator.glsl).
@@ -64,7 +64,15 @@ const uint kReverse = 0u;
 #endif
 #define kScanRows kVectors
 
+#if defined(LW_VALUES) && defined(LW_REJECTED)
 #define LW_BINDINGS 8
+#elif defined(LW_VALUES)
+#define LW_BINDINGS 7
+#elif defined(LW_REJECTED)
+#define LW_BINDINGS 6
+#else
+#define LW_BINDINGS 5
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_SCRATCH
 #include "tile/memory.glsl"

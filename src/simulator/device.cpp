@@ -370,12 +370,18 @@ Result<Report> Binding::run(std::uint64_t seed) const {
     object(Role::state).reset(state_->state, true);
     object(Role::count).reset(state_->count_memory, true);
     // Narrow items share words: what stands behind the last of them in its word is the caller's,
-    // and kernels write it back.
-    const std::uint64_t result_bytes = state_->bytes_to_write(plan, plan.result);
-    std::vector<std::uint8_t>& written = object(plan.result).known;
-    if (result_bytes % 4 != 0 && result_bytes < written.size()) {
-        const auto word = written.begin() + static_cast<std::ptrdiff_t>(result_bytes / 4 * 4);
-        std::fill(word, std::min(word + 4, written.end()), std::uint8_t{1});
+    // and kernels write it back. Where only the plan says how many there are, any word may be that
+    // one.
+    if (plan.argument(Role::count_out) == nullptr) {
+        const std::uint64_t result_bytes = state_->bytes_to_write(plan, plan.result);
+        std::vector<std::uint8_t>& written = object(plan.result).known;
+        if (result_bytes % 4 != 0 && result_bytes < written.size()) {
+            const auto word = written.begin() + static_cast<std::ptrdiff_t>(result_bytes / 4 * 4);
+            std::fill(word, std::min(word + 4, written.end()), std::uint8_t{1});
+        }
+    } else if (plan.result_bytes % 4 != 0) {
+        for (const Role role : {plan.result, Role::rejected})
+            std::ranges::fill(object(role).known, std::uint8_t{1});
     }
     object(Role::input).writable = state_->in_place || is_written(Role::input);
     object(Role::values).writable = is_written(Role::values);

@@ -12,6 +12,7 @@
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
+#include "lanewise/select.hpp"
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
@@ -20,8 +21,8 @@
 namespace lanewise::test {
 namespace {
 
-using AnyDesc =
-    std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc, TopKDesc>;
+using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc, TopKDesc,
+                             SelectDesc>;
 
 struct Case {
     const char* name;
@@ -107,6 +108,18 @@ const Case kCases[] = {
                                   .value_bytes = 8,
                                   .max_count = 1u << 20}},
     {"top_k_small", TopKDesc{.key = Scalar::i16, .k = 10, .max_count = 200}},
+    {"select_u32", SelectDesc{.flag_bits = 1, .indices = true, .max_count = 1u << 24}},
+    {"select_where_f32x3",
+     SelectDesc{.predicate = CustomPredicate{"far", {{Scalar::f32, 3}}, "dot(x, x) > 1.0"},
+                .value_bytes = 8,
+                .order = SelectOrder::any,
+                .max_count = 1000000,
+                .capacity = 5000}},
+    {"select_i16_apart", SelectDesc{.element = Scalar::i16,
+                                    .rest = SelectRest::rejected,
+                                    .max_count = 100000}},
+    {"partition_u64_small",
+     SelectDesc{.element = Scalar::u64, .rest = SelectRest::after, .max_count = 500}},
 };
 
 bool updating() {
@@ -122,6 +135,7 @@ Result<Plan> plan_of(const Caps& caps, const SegmentedSortDesc& desc) {
 }
 Result<Plan> plan_of(const Caps& caps, const SplitDesc& desc) { return plan_split(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const TopKDesc& desc) { return plan_top_k(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const SelectDesc& desc) { return plan_select(caps, desc); }
 
 std::string printed(const Caps& caps, const AnyDesc& any) {
     const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);

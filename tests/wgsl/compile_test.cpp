@@ -16,6 +16,7 @@
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
 #include "lanewise/top_k.hpp"
+#include "primitives/select/select_plan.hpp"
 #include "tests/wgsl/support.hpp"
 
 namespace lanewise::test {
@@ -218,6 +219,52 @@ void add_parts_of_sorts(Texts& texts, const Caps& caps) {
     }
 }
 
+std::vector<CustomPredicate> custom_predicates() {
+    return {{"odd_byte", {{Scalar::u8}}, "x % 2u == 1u"},
+            {"inside", {{Scalar::f32, 3}}, "all(abs(x) < vec3f(1.0))"},
+            {"every_third",
+             {{Scalar::u32, 4, "a"}, {Scalar::u32, 1, "b"}},
+             "if (x.b == 0u) { return 0u; }\nreturn select(0u, 1u, index % 3u == 0u);"}};
+}
+
+void add_selects(Texts& texts, const Caps& caps) {
+    // Looking back with flags, values and rejected items takes nine.
+    Caps roomy = caps;
+    roomy.limits.max_storage_buffers = 10;
+    constexpr Scalar kElements[] = {Scalar::u32, Scalar::u8, Scalar::u64, Scalar::f16};
+    std::size_t turn = 0;
+    // What decides: flags of so many bits, changes (0), or a predicate from 100 on.
+    for (const std::uint32_t decides : {1u, 8u, 16u, 32u, 0u, 100u, 101u, 102u}) {
+        for (const SelectStrategy strategy :
+             {SelectStrategy::one_workgroup, SelectStrategy::count_then_scatter,
+              SelectStrategy::look_back, SelectStrategy::count_ahead, SelectStrategy::append}) {
+            for (const std::uint32_t value_bytes : {0u, 12u, 1u}) {  // 1: indices
+                for (const SelectRest rest :
+                     {SelectRest::dropped, SelectRest::rejected, SelectRest::after}) {
+                    detail::SelectTask task;
+                    task.element = kElements[turn++ % 4];
+                    task.changes = decides == 0;
+                    if (decides >= 100) task.predicate = custom_predicates()[decides - 100];
+                    if (decides >= 1 && decides < 100) task.flag_bits = decides;
+                    task.indices = value_bytes == 1;
+                    task.value_bytes = task.indices ? 0 : value_bytes;
+                    task.items = value_bytes == 0 || turn % 3 != 0;
+                    task.rest = rest;
+                    task.max_count = 100000;
+                    if (strategy == SelectStrategy::append) task.order = SelectOrder::any;
+                    task.policy =
+                        SelectPolicy{.strategy = strategy, .workgroup_size = 64, .vectors = 2};
+                    if (strategy == SelectStrategy::count_ahead) task.policy->ahead = 3;
+                    const auto plan = detail::plan_select_task(roomy, task);
+                    if (!plan) continue;  // no such strategy
+                    texts.add(*plan, {});
+                    if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+                }
+            }
+        }
+    }
+}
+
 void add_custom(Texts& texts, const Caps& caps) {
     for (const CustomOperator& custom : custom_operators()) {
         for (const ReduceStrategy strategy :
@@ -250,6 +297,7 @@ const Texts& all_texts() {
             add_scans(made, webgpu_caps(size));
             add_sorts(made, webgpu_caps(size));
             add_parts_of_sorts(made, webgpu_caps(size));
+            add_selects(made, webgpu_caps(size));
             add_custom(made, webgpu_caps(size));
         }
         return made;

@@ -277,6 +277,9 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         offsets_argument != nullptr && offsets_argument->access != Access::read;
     std::vector<std::uint32_t> offsets(run.offsets.begin(), run.offsets.end());
     if (makes_offsets) offsets.assign(offsets_argument->bytes / 4, kBehindOffsets);
+    std::vector<std::byte> flags = buffer_of(Role::flags, run.flags, kBehindInput);
+    std::vector<std::byte> rejected = buffer_of(Role::rejected, {}, kBehindOutput);
+    std::uint32_t count_out = kBehindOffsets;
     std::vector<std::byte> scratch(plan.argument(Role::scratch)->bytes, std::byte{0xcd});
     std::uint32_t stored_count = static_cast<std::uint32_t>(count);
     simulator::Count what = count;
@@ -287,7 +290,11 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
                                            .scratch = {scratch},
                                            .values = {values},
                                            .values_out = {values_out},
-                                           .offsets = {std::as_writable_bytes(std::span(offsets))}},
+                                           .offsets = {std::as_writable_bytes(std::span(offsets))},
+                                           .flags = {flags},
+                                           .rejected = {rejected},
+                                           .count_out = {std::as_writable_bytes(
+                                               std::span(&count_out, 1))}},
                                           what);
     if (!binding) return failed("bind", binding.error().message);
     const bool in_input = in_place || plan.result == Role::input;
@@ -298,6 +305,7 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
             return failed("run", report.error().message);
         std::ranges::fill(output, kBehindOutput);
         std::ranges::fill(values_out, kBehindOutput);
+        std::ranges::fill(rejected, kBehindOutput);
         in = first_in;
         values = first_values;
         stored_count = static_cast<std::uint32_t>(count);
@@ -313,7 +321,9 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         for (const simulator::Fault& fault : report->faults) faults += to_text(fault) + "\n";
         if (!faults.empty()) return failed(fmt::format("{} items, faults", count), faults);
     }
-    WgslResult result{in_input ? in : output, in_input && !in_place ? values : values_out, {}};
+    WgslResult result{.output = in_input ? in : output,
+                      .values_out = in_input && !in_place ? values : values_out,
+                      .rejected = rejected};
     if (makes_offsets) {
         result.offsets = offsets;
     } else if (!std::ranges::equal(offsets, run.offsets)) {
@@ -330,11 +340,21 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
         return true;
     };
     // To the byte: kernels keep what is behind an item in its word.
-    const std::uint64_t results = std::min(count, plan.max_results.value_or(count));
+    std::uint64_t results = std::min(count, plan.max_results.value_or(count));
+    if (plan.argument(Role::count_out) != nullptr) {
+        result.count_out = count_out;
+        if (count_out > count) return failed("run", fmt::format("{} of {} items", count_out, count));
+        if (!run.all_results) results = std::min<std::uint64_t>(results, count_out);
+        if (!cut(result.rejected,
+                 plan.argument(Role::rejected) != nullptr ? (count - count_out) * plan.element_bytes
+                                                          : 0,
+                 "rejected items"))
+            return std::nullopt;
+    }
     const std::uint64_t output_bytes = plan.result_bytes != 0
                                            ? results * plan.result_bytes
                                            : bytes_needed(plan, Role::output, count);
-    if (!cut(result.output, output_bytes, "output") ||
+    if (!cut(result.output, plan.argument(Role::output) != nullptr ? output_bytes : 0, "output") ||
         !cut(result.values_out, results * plan.value_bytes, "values"))
         return std::nullopt;
     return result;

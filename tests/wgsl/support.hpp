@@ -51,13 +51,17 @@ struct WgslRun {
     std::vector<std::uint32_t> earlier_counts;
     std::span<const std::byte> values;  // of plans that have some: as many as the input has items
     std::span<const std::uint32_t> offsets;  // of plans that read them
+    std::span<const std::byte> flags;        // whole words
+    bool all_results = false;  // the count that the plan writes is not that of its results
 };
 
-// Where Plan::result says, up to the last item that counts.
+// Where Plan::result says, up to the last item that counts: by the count that the plan wrote, if any.
 struct WgslResult {
     std::vector<std::byte> output;
     std::vector<std::byte> values_out;
     std::vector<std::uint32_t> offsets;  // that the plan wrote
+    std::vector<std::byte> rejected;
+    std::uint32_t count_out = 0;
 
     bool operator==(const WgslResult&) const = default;
 };
