@@ -285,17 +285,17 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     simulator::Count what = count;
     if (run.count_in_buffer)
         what = simulator::CountBuffer{std::as_writable_bytes(std::span(&stored_count, 1))};
-    const auto binding = executable->bind({.input = {in},
-                                           .output = {in_place ? in : output},
-                                           .scratch = {scratch},
-                                           .values = {values},
-                                           .values_out = {values_out},
-                                           .offsets = {std::as_writable_bytes(std::span(offsets))},
-                                           .flags = {flags},
-                                           .rejected = {rejected},
-                                           .count_out = {std::as_writable_bytes(
-                                               std::span(&count_out, 1))}},
-                                          what);
+    const auto binding =
+        executable->bind({.input = {in},
+                          .output = {in_place ? in : output},
+                          .scratch = {scratch},
+                          .values = {values},
+                          .values_out = {values_out},
+                          .offsets = {std::as_writable_bytes(std::span(offsets))},
+                          .flags = {flags},
+                          .rejected = {rejected},
+                          .count_out = {std::as_writable_bytes(std::span(&count_out, 1))}},
+                         what);
     if (!binding) return failed("bind", binding.error().message);
     const bool in_input = in_place || plan.result == Role::input;
     for (const std::uint32_t earlier : run.earlier_counts) {
@@ -343,7 +343,8 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     std::uint64_t results = std::min(count, plan.max_results.value_or(count));
     if (plan.argument(Role::count_out) != nullptr) {
         result.count_out = count_out;
-        if (count_out > count) return failed("run", fmt::format("{} of {} items", count_out, count));
+        if (count_out > count)
+            return failed("run", fmt::format("{} of {} items", count_out, count));
         if (!run.all_results) results = std::min<std::uint64_t>(results, count_out);
         if (!cut(result.rejected,
                  plan.argument(Role::rejected) != nullptr ? (count - count_out) * plan.element_bytes
