@@ -101,16 +101,16 @@ struct SelectDesc {
 //
 // Buffers: input has the items, flags what decides (where there is no predicate), output takes
 // what is kept; values and values_out likewise; rejected what is not kept; count_out takes one u32,
-// the number of items that are kept, whatever the capacity: it may be another plan's CountBuffer, or
-// the count of an indirect draw. The first `capacity` of them are written, and nothing behind. An
-// empty input writes a count of 0. Without `items` there is no output; with them kept nowhere else
-// than in the output `values` travel only with what is kept. No buffers may overlap.
+// the number of items that are kept, whatever the capacity: it may be another plan's CountBuffer,
+// or the count of an indirect draw. The first `capacity` of them are written, and nothing behind.
+// An empty input writes a count of 0. Without `items` there is no output; with them kept nowhere
+// else than in the output `values` travel only with what is kept. No buffers may overlap.
 //
 // Errors: bad_argument (an impossible predicate, flag_bits, value_bytes or policy; a rest or a
-// strategy that the order does not have), unsupported (a forced tier, or a strategy, that the device
-// lacks), limit_exceeded (bytes above the device's largest binding where device addresses are not
-// enabled; 2^32 items or more; more storage buffers than a pass may have; more workgroup memory
-// than the device has).
+// strategy that the order does not have), unsupported (a forced tier, or a strategy, that the
+// device lacks), limit_exceeded (bytes above the device's largest binding where device addresses
+// are not enabled; 2^32 items or more; more storage buffers than a pass may have; more workgroup
+// memory than the device has).
 Result<Plan> plan_select(const Caps& caps, const SelectDesc& desc);
 
 // The policy that plan_select uses where desc.policy is not set.

@@ -244,7 +244,7 @@ Result<Shape> shape_of(const Caps& caps, const Request& request, Tier tier,
             return detail::round_up(std::max<std::uint64_t>(1, items) * kWordBytes,
                                     detail::kScratchAlignment);
         };
-        if (request.items)
+        if (request.items && request.capacity != 0u)
             shape.kept_bytes = words(std::min(request.capacity.value_or(count), count));
         if (request.has_rejected()) shape.rejected_bytes = words(count);
     }

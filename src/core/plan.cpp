@@ -126,7 +126,9 @@ std::string to_text(const Plan& plan) {
     line("tier      {}: {}", to_text(plan.tier), plan.reason);
     line("policy    {}", plan.policy);
     line("buffers   by {}", to_text(plan.addressing));
-    const int width = plan.argument(Role::values_out) != nullptr ? 11 : 8;
+    std::size_t width = 8;
+    for (const Argument& argument : plan.arguments)
+        width = std::max(width, std::string_view(to_text(argument.role)).size() + 1);
     for (const Argument& argument : plan.arguments) {
         line("  {:<{}}{} bytes, aligned to {}, {}, {}", to_text(argument.role), width,
              argument.bytes, argument.alignment, to_text(argument.access),
@@ -178,6 +180,7 @@ std::string plan_to_json(const Plan& plan) {
               {"element_bytes", plan.element_bytes},
               {"result_bytes", plan.result_bytes},
               {"value_bytes", plan.value_bytes},
+              {"flag_bits", plan.flag_bits},
               {"max_results", plan.max_results ? Json(*plan.max_results) : Json()},
               {"in_place", plan.in_place},
               {"result", to_text(plan.result)},

@@ -276,8 +276,9 @@ private:
         if (part.bytes != 0) return {buffer->buffer, buffer->offset + part.offset, part.bytes};
         std::uint64_t bytes = bound_bytes(role);
         // A descriptor must show something: where nothing is needed of a buffer, another, which is
-        // not touched through it. All others may be empty with the input, but scratch has bytes.
-        for (const Role other : {Role::output, Role::scratch}) {
+        // not touched through it. All others may be empty with the input, but scratch has bytes,
+        // and before it what no pass that writes the output reads.
+        for (const Role other : {Role::output, Role::count_out, Role::scratch}) {
             if (bytes != 0) break;
             if (plan_.argument(other) == nullptr) continue;
             buffer = given(buffers_, other);

@@ -115,9 +115,8 @@ const Case kCases[] = {
                 .order = SelectOrder::any,
                 .max_count = 1000000,
                 .capacity = 5000}},
-    {"select_i16_apart", SelectDesc{.element = Scalar::i16,
-                                    .rest = SelectRest::rejected,
-                                    .max_count = 100000}},
+    {"select_i16_apart",
+     SelectDesc{.element = Scalar::i16, .rest = SelectRest::rejected, .max_count = 100000}},
     {"partition_u64_small",
      SelectDesc{.element = Scalar::u64, .rest = SelectRest::after, .max_count = 500}},
 };

@@ -123,9 +123,8 @@ TEST(SelectPlan, Passes) {
     // Narrow items are words until the end.
     EXPECT_EQ(passes({.element = Scalar::u8, .max_count = 1u << 24}),
               (Names{"select_lookback", "sort_pack"}));
-    EXPECT_EQ(
-        passes({.element = Scalar::u16, .rest = SelectRest::rejected, .max_count = 1u << 24}),
-        (Names{"select_lookback", "sort_pack", "sort_pack"}));
+    EXPECT_EQ(passes({.element = Scalar::u16, .rest = SelectRest::rejected, .max_count = 1u << 24}),
+              (Names{"select_lookback", "sort_pack", "sort_pack"}));
     EXPECT_EQ(
         passes({.element = Scalar::u16, .indices = true, .items = false, .max_count = 1u << 24}),
         Names{"select_lookback"});

@@ -42,8 +42,8 @@ std::vector<std::vector<std::byte>> sorted(std::span<const std::byte> from, std:
     return records;
 }
 
-// Data whose items repeat, flags of which one in three is set; a predicate keeps what its first word
-// or byte leaves over, by three.
+// Data whose items repeat, flags of which one in three is set; a predicate keeps what its first
+// word or byte leaves over, by three.
 void expect_right(const Machine& machine, const SelectTask& task, std::size_t count,
                   std::uint64_t seed, WgslRun run = {}) {
     const Caps caps = webgpu_caps(task.tier == Tier::barrier ? 0 : machine.subgroup_size);

@@ -279,23 +279,24 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     if (makes_offsets) offsets.assign(offsets_argument->bytes / 4, kBehindOffsets);
     std::vector<std::byte> flags = buffer_of(Role::flags, run.flags, kBehindInput);
     std::vector<std::byte> rejected = buffer_of(Role::rejected, {}, kBehindOutput);
-    std::uint32_t count_out = kBehindOffsets;
+    const bool tells_count = plan.argument(Role::count_out) != nullptr;
+    std::vector<std::uint32_t> count_out(tells_count ? 1 : 0, kBehindOffsets);
     std::vector<std::byte> scratch(plan.argument(Role::scratch)->bytes, std::byte{0xcd});
     std::uint32_t stored_count = static_cast<std::uint32_t>(count);
     simulator::Count what = count;
     if (run.count_in_buffer)
         what = simulator::CountBuffer{std::as_writable_bytes(std::span(&stored_count, 1))};
-    const auto binding = executable->bind({.input = {in},
-                                           .output = {in_place ? in : output},
-                                           .scratch = {scratch},
-                                           .values = {values},
-                                           .values_out = {values_out},
-                                           .offsets = {std::as_writable_bytes(std::span(offsets))},
-                                           .flags = {flags},
-                                           .rejected = {rejected},
-                                           .count_out = {std::as_writable_bytes(
-                                               std::span(&count_out, 1))}},
-                                          what);
+    const auto binding =
+        executable->bind({.input = {in},
+                          .output = {in_place ? in : output},
+                          .scratch = {scratch},
+                          .values = {values},
+                          .values_out = {values_out},
+                          .offsets = {std::as_writable_bytes(std::span(offsets))},
+                          .flags = {flags},
+                          .rejected = {rejected},
+                          .count_out = {std::as_writable_bytes(std::span(count_out))}},
+                         what);
     if (!binding) return failed("bind", binding.error().message);
     const bool in_input = in_place || plan.result == Role::input;
     for (const std::uint32_t earlier : run.earlier_counts) {
@@ -341,13 +342,15 @@ std::optional<WgslResult> run_plan_with_values(const Machine& machine, const Cap
     };
     // To the byte: kernels keep what is behind an item in its word.
     std::uint64_t results = std::min(count, plan.max_results.value_or(count));
-    if (plan.argument(Role::count_out) != nullptr) {
-        result.count_out = count_out;
-        if (count_out > count) return failed("run", fmt::format("{} of {} items", count_out, count));
-        if (!run.all_results) results = std::min<std::uint64_t>(results, count_out);
+    if (tells_count) {
+        result.count_out = count_out[0];
+        if (count_out[0] > count)
+            return failed("run", fmt::format("{} of {} items", count_out[0], count));
+        if (!run.all_results) results = std::min<std::uint64_t>(results, count_out[0]);
         if (!cut(result.rejected,
-                 plan.argument(Role::rejected) != nullptr ? (count - count_out) * plan.element_bytes
-                                                          : 0,
+                 plan.argument(Role::rejected) != nullptr
+                     ? (count - count_out[0]) * plan.element_bytes
+                     : 0,
                  "rejected items"))
             return std::nullopt;
     }

@@ -55,7 +55,8 @@ struct WgslRun {
     bool all_results = false;  // the count that the plan writes is not that of its results
 };
 
-// Where Plan::result says, up to the last item that counts: by the count that the plan wrote, if any.
+// Where Plan::result says, up to the last item that counts: by the count that the plan wrote, if
+// any.
 struct WgslResult {
     std::vector<std::byte> output;
     std::vector<std::byte> values_out;
