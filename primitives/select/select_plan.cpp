@@ -77,9 +77,10 @@ struct Request : SelectTask {
         if (predicate) custom = detail::operator_of(*predicate);
     }
 
-    // As kernels of sums see the element.
+    // As planners of combinations see the element. Stock ones are bits that are moved: by an
+    // operator that has no arithmetic, f64 needs no feature.
     detail::Combination combination() const {
-        return {element, Operator::sum, std::nullopt, max_count, custom ? &*custom : nullptr};
+        return {element, Operator::max, std::nullopt, max_count, custom ? &*custom : nullptr};
     }
     std::uint32_t element_bytes() const { return detail::element_bytes(combination()); }
     std::uint32_t vector_items() const {

@@ -183,6 +183,24 @@ TEST(SelectPlan, Refusals) {
         << too_many.error().message;
 }
 
+// Items are moved as bits: the arithmetic of their type is for predicates alone.
+TEST(SelectPlan, ElementsNeedNoFeature) {
+    Caps caps = described("all");
+    caps.types.float64 = false;
+    caps.types.int64 = false;
+    for (const Scalar element : {Scalar::f64, Scalar::i64, Scalar::f16, Scalar::i8}) {
+        const auto plan = plan_select(caps, {.element = element, .max_count = 5000});
+        EXPECT_TRUE(plan) << plan.error().message;
+    }
+    const CustomPredicate predicate{
+        .name = "long", .element = {{Scalar::f64, 1}}, .keep = "x > 1.0"};
+    const auto refused = plan_select(caps, {.predicate = predicate, .max_count = 5000});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_NE(refused.error().message.find("shaderFloat64"), std::string::npos)
+        << refused.error().message;
+}
+
 TEST(SelectPlan, EveryDevice) {
     std::size_t plans = 0;
     for (const DescribedDevice& device : described_devices()) {
