@@ -37,8 +37,8 @@ void load_rows(Tile tile, uint vlane, out Vector vectors[kScanRows]) {
 
 void judge_rows(Tile tile, uint vlane, Vector vectors[kScanRows], out uint kept[kScanRows],
                 out Accumulator counts[kScanRows]) {
+    judge_tile(tile, vlane, false, vectors, kept);
     [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-        kept[row] = kept_of_vector(tile, vector_of_row(row, vlane, false), vectors[row]);
         counts[row].value = uint(bitCount(kept[row]));
     }
 }

@@ -31,11 +31,8 @@ fn load_rows(tile: Tile, lane: Lane, group: Group) -> RowVectors {
 
 fn judge_rows(tile: Tile, lane: Lane, group: Group, vectors: ptr<function, RowVectors>,
               counts: ptr<function, ScanValues>) -> RowMasks {
-    var kept: RowMasks;
-    for (var row = 0u; row < kScanRows; row++) {
-        kept[row] = kept_of_vector(tile, vector_of_row(row, lane, group, false), (*vectors)[row]);
-        (*counts)[row] = Accumulator(countOneBits(kept[row]));
-    }
+    let kept = judge_tile(tile, lane, group, false, vectors);
+    for (var row = 0u; row < kScanRows; row++) { (*counts)[row] = Accumulator(countOneBits(kept[row])); }
     return kept;
 }
 

@@ -166,9 +166,7 @@ void main() {
         uint kept[kScanRows];
         [[unroll]] for (uint row = 0u; row < kScanRows; ++row) vectors[row] = vector_of_zeros();
         if (kItemsDecide || kWriteItems != 0u) load_tile(tile, vlane, false, vectors);
-        [[unroll]] for (uint row = 0u; row < kScanRows; ++row) {
-            kept[row] = kept_of_vector(tile, vector_of_row(row, vlane, false), vectors[row]);
-        }
+        judge_tile(tile, vlane, false, vectors, kept);
         workgroup_append(tile, vlane, vectors, kept, t - first);
     }
 }

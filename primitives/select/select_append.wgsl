@@ -160,10 +160,7 @@ fn run(lane: Lane, group: Group) {
         let tile = tile_in_order(share, t);
         var vectors: RowVectors;
         if (kItemsDecide || kWriteItems != 0u) { vectors = load_tile(tile, lane, group, false); }
-        var kept: RowMasks;
-        for (var row = 0u; row < kScanRows; row++) {
-            kept[row] = kept_of_vector(tile, vector_of_row(row, lane, group, false), vectors[row]);
-        }
+        var kept = judge_tile(tile, lane, group, false, &vectors);
         workgroup_append(tile, lane, group, &vectors, &kept, t - first);
     }
 }

@@ -134,8 +134,10 @@ Accumulator workgroup_tile_sum_again(Share share, uint t, uint vlane) {
     [[dont_unroll]] for (uint row = 0u; row < kScanRows; ++row) {
         uint i = vector_of_row(row, vlane, true);
         Vector vector = vector_of_zeros();
+        uint beside[kBesideWords];
         if (kItemsDecide) vector = load_vector_to_end(tile, i);
-        count.value += uint(bitCount(kept_of_vector(tile, i, vector)));
+        load_beside(tile, i, items_there(tile, i), beside);
+        count.value += uint(bitCount(kept_of_vector(tile, i, vector, beside)));
     }
     return workgroup_reduce(count, vlane, kWorkgroupSize);
 }

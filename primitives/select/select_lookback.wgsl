@@ -108,7 +108,8 @@ fn workgroup_tile_sum_again(share: Share, t: u32, lane: Lane, group: Group) -> A
         let i = vector_of_row(row, lane, group, true);
         var vector: Vector;
         if (kItemsDecide) { vector = load_vector_to_end(tile, i); }
-        count += countOneBits(kept_of_vector(tile, i, vector));
+        let beside = load_beside(tile, i, items_there(tile, i));
+        count += countOneBits(kept_of_vector(tile, i, vector, beside));
     }
     return workgroup_reduce(Accumulator(count), lane, group, kWorkgroupSize);
 }

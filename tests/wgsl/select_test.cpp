@@ -111,17 +111,18 @@ protected:
         made.tier = tier;
         made.policy = SelectPolicy{.strategy = strategy,
                                    .workgroup_size = std::max(16u, GetParam()),
-                                   .vectors = 2,
+                                   .vectors = vectors(),
                                    .max_groups = 5,
                                    .patience = 3};
         if (strategy == SelectStrategy::count_ahead) made.policy->ahead = 2;
         if (strategy == SelectStrategy::append) made.order = SelectOrder::any;
         return made;
     }
-    // Of a tile that a 16-byte vector's share of the items makes.
+    // As many as WebGPU's least workgroup memory has room for, a word for each narrow item.
+    std::uint32_t vectors() const { return GetParam() < 128 ? 2 : 1; }
     std::size_t tile(std::uint32_t element_bytes) const {
         const std::uint32_t of_vector = 16 % element_bytes == 0 ? 16 / element_bytes : 1;
-        return std::size_t{std::max(16u, GetParam())} * 2 * of_vector;
+        return std::size_t{std::max(16u, GetParam())} * vectors() * of_vector;
     }
 };
 
