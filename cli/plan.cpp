@@ -195,8 +195,15 @@ Result<Pass> chosen_pass(const Plan& plan, const PlanOptions& options) {
               nullptr});
 }
 
-Status emit_spirv(const Caps& caps, const Pass& pass, const PlanOptions& options) {
+Status emit_spirv(const Caps& caps, const Plan& plan, const Pass& pass,
+                  const PlanOptions& options) {
     const detail::KernelModule* module = detail::find_kernel(pass.kernel, newest_spirv(caps));
+    if (module == nullptr && plan.custom) {
+        return fail(Status::usage,
+                    fmt::format("{} is compiled for its expression where it runs; --emit wgsl "
+                                "writes its text",
+                                pass.name));
+    }
     if (module == nullptr) {
         return fail(Status::failed, fmt::format("this build has no kernel {}", pass.kernel));
     }
@@ -227,7 +234,7 @@ Status emit(const Caps& caps, const Plan& plan, const PlanOptions& options) {
     const auto pass = chosen_pass(plan, options);
     if (!pass) return fail(Status::usage, pass.error().message);
     return options.emit == "wgsl" ? emit_wgsl(plan, *pass, options)
-                                  : emit_spirv(caps, *pass, options);
+                                  : emit_spirv(caps, plan, *pass, options);
 }
 
 template <class Options>

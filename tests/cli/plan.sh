@@ -82,6 +82,47 @@ expect_refused pinned
 run plan sort --op sum
 expect_refused op
 
+for device in "$devices"/*.json; do
+    run plan select --caps "$device" --count 2^20 --type f32 --where "x > 1.5" --indices --tier barrier --json
+    if [ "$(basename "$device")" = none.json ]; then
+        expect_refused max_storage_buffers
+        continue
+    fi
+    expect_good
+    check "valid JSON for $(basename "$device")" valid_json
+    check "a select" json 'j["primitive"] == "select" and j["value_bytes"] == 4 and len(j["passes"]) >= 1'
+done
+run plan select
+expect_good
+check "names select" holds "$out" "select: "
+check "flags decide" holds "$out" flags
+check "standard error is empty" same "$err" ""
+run plan select --caps "$devices/nvidia.json" --flag-bits 1 --rest rejected --capacity 2^10 --value-bytes 12 --type u8
+expect_good
+check "a buffer for the others" holds "$out" rejected
+check "the capacity" holds "$out" "up to 1024 results"
+run plan select --caps "$devices/nvidia.json" --rest after
+expect_good
+run plan select --caps "$devices/nvidia.json" --unordered
+expect_good
+run plan select --caps "$devices/nvidia.json" --unordered --rest after
+expect_refused after
+run plan select --caps "$devices/nvidia.json" --rest away
+expect_refused away rejected
+run plan select --caps "$devices/nvidia.json" --flag-bits 3
+expect_refused flag_bits 3
+run plan select --caps "$devices/nvidia.json" --flag-bits 8 --where "x > 1"
+expect_refused --where
+run plan select --caps "$devices/nvidia.json" --capacity many
+expect_refused many
+run plan select --caps "$devices/nvidia.json" --type f64 --where "x > 1.0" --count 2^33
+expect_refused 8589934592
+run plan select --caps "$devices/webgpu-minimum.json" --where "x > 1u" --count 2^20 --emit wgsl --pass select_tiles
+expect_good
+check "the expression is in the kernel" holds "$out" "x > 1u"
+run plan select --caps "$devices/nvidia.json" --where "x > 1u" --emit spirv --pass 1 -o "$work/k.spv"
+expect_refused wgsl
+
 run plan reduce --caps "$devices/nvidia.json" --count 1000 --op argmin --type f32
 check "summary" holds "$out" "argmin of f32"
 run plan reduce --caps "$devices/none.json" --tier pinned

@@ -6,12 +6,15 @@ export VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent
 
 npy "$work/a.npy" '<i4' '[(i * 2654435761 >> 7) % 1000 - 500 for i in range(5000)]'
 sum=$(python3 -c 'print(sum((i * 2654435761 >> 7) % 1000 - 500 for i in range(5000)))')
+kept=$(python3 -c 'print(sum((i * 2654435761 >> 7) % 1000 - 500 > 15 for i in range(5000)))')
 for size in 4 8 16 32 64 128; do
     for tier in pinned portable barrier; do
         run reduce "$work/a.npy" --api simulator --subgroup-size $size --tier $tier --verify --quiet
         expect_value "$sum"
         run scan "$work/a.npy" -o "$work/out.npy" --api simulator --subgroup-size $size --tier $tier --verify --quiet
         expect_value ""
+        run select "$work/a.npy" -o "$work/out.npy" --where "x > 15" --api simulator --subgroup-size $size --tier $tier --quiet
+        expect_value "$kept"
     done
 done
 run reduce "$work/a.npy" --api simulator --subgroup-size 64 --json

@@ -47,6 +47,14 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
             run segmented-sort "$work/a.npy" --offsets "$work/few.npy" -o "$work/out.npy" --api webgpu --tier $tier --verify --quiet
             expect_value ""
         done
+        # The expression is WGSL.
+        run select "$work/a.npy" -o "$work/out.npy" --where "select(x, -x, x < 0) > 15" --api webgpu --tier $tier --verify --quiet
+        expect_value "$(expected 'sum(abs(x) > 15 for x in v)')"
+        check "what is kept" python3 "$here/read_npy.py" "$work/out.npy" '<i4' "[x for x in $values if abs(x) > 15]"
+        run partition "$work/a.npy" -o "$work/out.npy" --where "x > 15" --api webgpu --tier $tier --quiet
+        expect_value "$(expected 'sum(x > 15 for x in v)')"
+        run select "$work/a.npy" -o "$work/out.npy" --where "mystery > 15" --api webgpu --tier $tier
+        expect_refused mystery
         run split "$work/a.npy" -o "$work/out.npy" --offsets-out "$work/starts.npy" --bits 28:32 --api webgpu --tier $tier --verify --quiet
         expect_value ""
     done

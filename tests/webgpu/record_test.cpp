@@ -472,7 +472,10 @@ TEST_F(WebgpuRecord, SelectScanSortWithTheCountOnTheDevice) {
         const Ready kept = Ready::of(rig(), plan_select(rig().caps(), desc));
         const Ready sums =
             Ready::of(rig(), plan_scan(rig().caps(), scan(ScanStrategy::reduce_then_scan)));
-        const Ready order = Ready::of(rig(), plan_sort(rig().caps(), {.max_count = kCount}));
+        const SortDesc in_order{
+            .max_count = kCount,
+            .policy = SortPolicy{SortStrategy::count_then_scatter, 32, 4, 4, 5}};
+        const Ready order = Ready::of(rig(), plan_sort(rig().caps(), in_order));
         const webgpu::CountBuffer how_many{kept.memory.count_out.get(), 0};
         webgpu::Buffers of_sums = sums.buffers();
         of_sums.input = kept.buffers().output;
