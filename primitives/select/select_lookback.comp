@@ -77,6 +77,8 @@ const uint kReverse = 0u;
 #ifndef LW_PREDICATE
 #define LW_ANY_ELEMENT
 #define LW_ELEMENT_BITS kElementBits
+#elif !defined(LW_ELEMENT_BITS)
+#define LW_ELEMENT_BITS 32  // of the example in item/custom_operation.glsl
 #endif
 #define kScanRows kVectors
 
