@@ -29,6 +29,7 @@ Status run(int argc, char** argv) {
     add_top_k(app, action);
     add_segmented_sort(app, action);
     add_split(app, action);
+    add_histogram(app, action);
     add_plan(app, action);
     add_bench(app, action);
 #ifdef LANEWISE_HAS_SIMULATOR

@@ -105,6 +105,7 @@ void add_sort(CLI::App& app, Action& action);
 void add_top_k(CLI::App& app, Action& action);
 void add_segmented_sort(CLI::App& app, Action& action);
 void add_split(CLI::App& app, Action& action);
+void add_histogram(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);  // with the simulator only

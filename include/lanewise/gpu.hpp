@@ -15,6 +15,7 @@
 #include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
+#include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
@@ -120,6 +121,12 @@ struct SplitResult {
     std::vector<std::byte> keys;
     std::vector<std::byte> values;
     std::vector<std::uint32_t> offsets;
+    RunReport report;
+};
+
+// Counts of a histogram, desc.bins for each channel, one channel after the other.
+struct HistogramResult {
+    std::vector<std::uint32_t> counts;
     RunReport report;
 };
 
@@ -256,6 +263,19 @@ public:
                                             SortOrder order = SortOrder::descending);
     Result<std::vector<double>> top_k(std::span<const double> keys, std::uint64_t k,
                                       SortOrder order = SortOrder::descending);
+
+    // Samples side by side, desc.channels for each item. desc.max_count is set from them.
+    Result<HistogramResult> histogram(std::span<const std::byte> samples, HistogramDesc desc);
+
+    // Counts of the 256 bytes that there are.
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::uint8_t> samples);
+    // Counts in `bins` even bins of the range.
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::uint32_t> samples,
+                                                 std::uint32_t bins, HistogramRange range);
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::int32_t> samples,
+                                                 std::uint32_t bins, HistogramRange range);
+    Result<std::vector<std::uint32_t>> histogram(std::span<const float> samples, std::uint32_t bins,
+                                                 HistogramRange range);
 
     struct State;
 
