@@ -350,7 +350,7 @@ Pass tiles_pass(const HistogramDesc& desc, const Plan& plan, const HistogramPoli
 
 // One kernel serves all tiers: the barrier tier is the one that says so.
 Result<detail::TierChoice> tier_of(const Caps& caps, std::optional<Tier> forced) {
-    constexpr const char* kWhy = "no subgroup operation is needed: all tiers run the same kernels";
+    constexpr const char* kWhy = "no subgroup operation is needed, all tiers run the same kernels";
     if (!forced) return detail::TierChoice{Tier::barrier, kWhy};
     auto choice = detail::choose_tier(caps, SubgroupOperation::basic, forced);
     if (choice) choice->reason += fmt::format("; {}", kWhy);
