@@ -356,6 +356,10 @@ TEST_F(HistogramTest, WhatIsNoNumberIsDropped) {
                       std::vector<float>{most, -most, nan, kInfinity, -kInfinity, -1.0f, 1e-45f}),
               (Counts{2, 1}));
     EXPECT_EQ(counted(Scalar::f32, -1, 1, 4, std::vector<float>(77, nan)), (Counts{0, 0, 0, 0}));
+    // A range of one number, which has 31 bits of zeros behind it in units.
+    const std::vector<float> neighbours{1.0f, 0x1.000002p+0f, 0x1.000004p+0f};
+    EXPECT_EQ(counted(Scalar::f32, 0x1.000002p+0, 0x1.000004p+0, 4, neighbours),
+              (Counts{1, 0, 0, 0}));
 }
 
 TEST_F(HistogramTest, EmptyInputWritesZeros) {

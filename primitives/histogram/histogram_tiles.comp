@@ -8,7 +8,7 @@
 // Needs: nothing.
 // Memory order: a workgroup adds its counts to the state before its arrival is counted, and the last one
 //   reads them after it was counted: two memory barriers of device scope between, both in
-//   workgroup-uniform flow. All else are relaxed atomics.
+//   workgroup-uniform flow. What workgroups add is added by relaxed atomics.
 // Tail: of the last tile the whole 16-byte vectors are read like the others, each by its lane; then the
 //   samples of the vector that is cut, a lane for each. Samples that are not there are not counted.
 // Source: Podlozhnyuk, "Histogram calculation in CUDA", 2007, for tables in workgroup memory; Gomez-Luna,
@@ -159,7 +159,8 @@ void workgroup_move_if_last(uint lane, uint groups) {
     if (sh_arrived == groups - 1u) {
         memoryBarrierBuffer();
         for (uint slot = lane; slot < kSlots; slot += kWorkgroupSize) {
-            LW_WORD(counts, slot) = atomicExchange(LW_WORD(state, slot), 0u);
+            LW_WORD(counts, slot) = LW_WORD(state, slot);
+            LW_WORD(state, slot) = 0u;
         }
         if (lane == 0u) LW_WORD(state, kSlots) = 0u;
     }
