@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "bench/data.hpp"
 
 namespace lanewise::bench {
 
 Result<void> ArrayWorkload::upload() {
-    data_ = hashed_data(request_.element, std::ranges::max(request_.sizes));
+    return upload(hashed_data(request_.element, std::ranges::max(request_.sizes)));
+}
+
+Result<void> ArrayWorkload::upload(std::vector<std::byte> data) {
+    data_ = std::move(data);
     // Kernels read whole words.
     auto input =
         session_.backend().make_memory(std::max<std::uint64_t>((data_.size() + 3) / 4 * 4, 4));

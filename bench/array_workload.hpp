@@ -17,6 +17,8 @@ class ArrayWorkload : public Workload {
 public:
     // Makes hashed input for the largest size; each word of a value is the number of its item.
     Result<void> upload();
+    // The same with data of the caller's, of that size.
+    Result<void> upload(std::vector<std::byte> data);
 
 protected:
     ArrayWorkload(Session& session, const Request& request)

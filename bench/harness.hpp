@@ -45,6 +45,7 @@ struct Request {
     ScanKind kind = ScanKind::exclusive;
     std::uint32_t value_bytes = 0;  // of a sort
     std::uint64_t k = 100;          // of a top_k
+    bool one_bin = false;           // of a histogram: all samples alike, instead of hashed
     bool strategies = false;        // also each strategy of a primitive, with all else as planned
 };
 
@@ -80,6 +81,7 @@ extern const Primitive reduce_primitive;
 extern const Primitive scan_primitive;
 extern const Primitive sort_primitive;
 extern const Primitive top_k_primitive;
+extern const Primitive histogram_primitive;
 std::span<const Primitive* const> primitives();
 
 // A plan, which no planner makes, for a kernel of bench_kernels.txt: one pass from input to output.

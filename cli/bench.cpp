@@ -22,6 +22,7 @@ struct BenchOptions : CommonOptions {
     bool inclusive = false;
     std::uint32_t value_bytes = 0;
     std::string k = "100";
+    std::string data = "uniform";
     bool strategies = false;
     std::string json_file;
     std::string report_folder;
@@ -173,6 +174,7 @@ Status run_bench(const BenchOptions& options) {
     request.strategies = options.strategies;
     request.value_bytes = options.value_bytes;
     request.k = *parse_count(options.k);
+    request.one_bin = options.data == "one_bin";
     Progress progress(options.quiet);
     if (options.textbook) {
         if (request.sizes.back() == 0)
@@ -237,6 +239,10 @@ void add_bench(CLI::App& app, Action& action) {
         ->capture_default_str();
     verb->add_option("-k", options->k, "top_k: how many keys, as 100 or 2^10")
         ->check(count_validator())
+        ->capture_default_str();
+    verb->add_option("--data", options->data,
+                     "histogram: samples spread evenly, or all in one bin: uniform or one_bin")
+        ->check(one_of({"uniform", "one_bin"}))
         ->capture_default_str();
     verb->add_flag("--strategies", options->strategies,
                    "also each strategy of a primitive, in lines of its own");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/output.hpp"
+#include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
@@ -62,7 +63,8 @@ std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
             ask_planner(caps, "segmented_sort", plan_segmented_sort),
             ask_planner(caps, "split", plan_split, {.end_bit = 8}),
             ask_planner(caps, "top_k", plan_top_k),
-            ask_planner(caps, "select", plan_select)};
+            ask_planner(caps, "select", plan_select),
+            ask_planner(caps, "histogram", plan_histogram)};
 }
 
 const char* yes_no(bool value) { return value ? "yes" : "no"; }

@@ -31,6 +31,7 @@ Status run(int argc, char** argv) {
     add_split(app, action);
     add_select(app, action);
     add_partition(app, action);
+    add_histogram(app, action);
     add_plan(app, action);
     add_bench(app, action);
 #ifdef LANEWISE_HAS_SIMULATOR

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
+#include "lanewise/histogram.hpp"
 #include "lanewise/operators.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/sort.hpp"
@@ -85,6 +86,17 @@ struct SortOptions {
     }
 };
 void add_sort_options(CLI::App& verb, SortOptions& options);
+
+// What a histogram counts by, for the verb and for its plan.
+struct HistogramOptions {
+    std::uint32_t bins = 256;
+    std::string range;
+    std::uint32_t channels = 0;  // 0: as the array has them, or 1
+
+    // The bins and the range.
+    void set(HistogramDesc& desc) const;
+};
+void add_histogram_options(CLI::App& verb, HistogramOptions& options);
 
 // The device, and what ran on it.
 void add_run(Json& json, const Gpu& gpu, const RunReport& report);

@@ -107,6 +107,7 @@ void add_segmented_sort(CLI::App& app, Action& action);
 void add_split(CLI::App& app, Action& action);
 void add_select(CLI::App& app, Action& action);
 void add_partition(CLI::App& app, Action& action);
+void add_histogram(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);  // with the simulator only

@@ -7,6 +7,7 @@
 
 #include "cli/files.hpp"
 #include "cli/operation.hpp"
+#include "lanewise/histogram.hpp"
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
@@ -91,6 +92,10 @@ struct TopKPlanOptions : PlanOptions {
     std::string k = "100";
 };
 
+struct HistogramPlanOptions : PlanOptions {
+    HistogramOptions histogram;
+};
+
 // What all of them have.
 template <class Desc>
 Desc desc_of(const PlanOptions& options) {
@@ -168,6 +173,14 @@ Result<Plan> plan_of(const Caps& caps, const SelectPlanOptions& options) {
     if (options.unordered) desc.order = SelectOrder::any;
     if (!options.capacity.empty()) desc.capacity = parse_count(options.capacity);
     return plan_select(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const HistogramPlanOptions& options) {
+    auto desc = desc_of<HistogramDesc>(options);
+    desc.sample = *scalar_from_text(options.element);
+    options.histogram.set(desc);
+    desc.channels = std::max(options.histogram.channels, 1u);
+    return plan_histogram(caps, desc);
 }
 
 // SPIR-V 1.6 from Vulkan 1.3 on, as the Vulkan host chooses.
@@ -374,6 +387,10 @@ void add_plan(CLI::App& app, Action& action) {
     top_k->add_flag("--smallest", top_k_options->smallest, "the smallest keys");
     add_value_bytes_option(*top_k, top_k_options->value_bytes);
     top_k->add_flag("--indices", top_k_options->indices, "where each of the keys stood, too");
+    const auto histogram_options = std::make_shared<HistogramPlanOptions>();
+    CLI::App* histogram = add_primitive(*verb, "histogram", "how many samples fall into each bin",
+                                        histogram_options, action);
+    add_histogram_options(*histogram, histogram_options->histogram);
 }
 
 }  // namespace lanewise::cli

@@ -41,6 +41,10 @@ EQUIVALENT = {
     ("primitives/reduce/reduce_tiles.comp", "< becomes <=",
      "[[unroll]] for (uint word = 0u; word < 4u; ++word) {"):
         "a fifth word holds no item of a cut vector: the guard inside leaves it out",
+    ("primitives/histogram/histogram_tiles.comp", "guard removed", "} else if (total != 0u) {"):
+        "adding nothing takes time alone",
+    ("primitives/histogram/histogram_tiles.comp", "guard removed", "if (part.cut != 0u) {"):
+        "of no items no vector is whole, and none is cut",
     ("primitives/reduce/reduce_tiles.comp", "<= becomes <", "if (groups <= most_partials_of_subgroup()) {"):
         "the workgroup combines the same tree",
     ("primitives/reduce/reduce_tiles.comp", "guard removed", "if (holds) {"):

@@ -16,6 +16,7 @@
 #include "lanewise/bundle.hpp"
 #include "lanewise/caps.hpp"
 #include "lanewise/error.hpp"
+#include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
@@ -141,6 +142,12 @@ template <class T>
 struct Partitioned {
     std::vector<T> items;
     std::uint64_t count = 0;
+};
+
+// Counts of a histogram, desc.bins for each channel, one channel after the other.
+struct HistogramResult {
+    std::vector<std::uint32_t> counts;
+    RunReport report;
 };
 
 class Gpu {
@@ -330,6 +337,18 @@ public:
                                                 std::span<const std::uint8_t> flags);
     Result<Partitioned<double>> partition(std::span<const double> items,
                                           std::span<const std::uint8_t> flags);
+    // Samples side by side, desc.channels for each item. desc.max_count is set from them.
+    Result<HistogramResult> histogram(std::span<const std::byte> samples, HistogramDesc desc);
+
+    // Counts of the 256 bytes that there are.
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::uint8_t> samples);
+    // Counts in `bins` even bins of the range.
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::uint32_t> samples,
+                                                 std::uint32_t bins, HistogramRange range);
+    Result<std::vector<std::uint32_t>> histogram(std::span<const std::int32_t> samples,
+                                                 std::uint32_t bins, HistogramRange range);
+    Result<std::vector<std::uint32_t>> histogram(std::span<const float> samples, std::uint32_t bins,
+                                                 HistogramRange range);
 
     struct State;
 

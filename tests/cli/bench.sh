@@ -49,6 +49,18 @@ check "verified" json 'j["sections"][0]["rows"][0]["verified"]'
 run bench top_k -k some
 expect_refused some
 
+run bench histogram --sizes 10:12:2 --type u8
+expect_good
+check "names what is measured" holds "$out" "histogram: uniform 256 bins of u8 into u32"
+run bench histogram --sizes 12:12 --type f32 --data one_bin --strategies --tier barrier --json
+expect_good
+check "one reading" json 'j["sections"][0]["rows"][0]["bytes"] == 4096 * 4'
+check "all in one bin" json 'j["sections"][0]["kind"] == "one_bin"'
+check "strategies" json '{"one_workgroup", "last_workgroup", "two_pass", "global"} == {r["asked_strategy"] for r in j["sections"][0]["rows"][1:]}'
+check "verified" json 'all(r["verified"] for r in j["sections"][0]["rows"])'
+run bench histogram --data some
+expect_refused some
+
 # Another library's rows stand beside those of the same primitive, kind, operator and type.
 cat >"$work/peer.json" <<'PEER'
 {"peer": "Other 1.0", "rows": [
@@ -61,7 +73,7 @@ expect_good
 check "reduce's row" holds "$out" 7000
 check "scan's row" holds "$out" 5000
 run bench --sizes 10:10 --tier barrier --peer "$work/peer.json" --json
-check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None, None]'
+check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None, None, None]'
 printf '{"peer": "Other", "rows": [{"primitive": "scan", "kind": 1}]}' >"$work/peer.json"
 run bench scan --sizes 10:10 --peer "$work/peer.json"
 expect_refused peer.json

@@ -57,6 +57,8 @@ for library in libwgpu_native.so libwebgpu_dawn.so; do
         expect_refused mystery
         run split "$work/a.npy" -o "$work/out.npy" --offsets-out "$work/starts.npy" --bits 28:32 --api webgpu --tier $tier --verify --quiet
         expect_value ""
+        run histogram "$work/a.npy" -o "$work/out.npy" --bins 100 --api webgpu --tier $tier --verify --quiet
+        expect_value ""
     done
     npy "$work/u1.npy" '|u1' '[255] * 301'
     run reduce "$work/u1.npy" --api webgpu --verify --quiet

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "primitives/histogram/histogram_reference.hpp"
 #include "primitives/reduce/reduce_reference.hpp"
 #include "primitives/scan/scan_reference.hpp"
 #include "primitives/select/select_reference.hpp"
@@ -332,6 +333,32 @@ TEST_F(GpuClass, Splits) {
     const auto wide = gpu().split(std::as_bytes(std::span(keys)), {}, {});
     ASSERT_FALSE(wide);
     EXPECT_EQ(wide.error().code, ErrorCode::bad_argument);
+}
+
+TEST_F(GpuClass, CountsByBins) {
+    std::vector<std::uint8_t> bytes(5000);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(hash(4, i));
+    EXPECT_EQ(gpu().histogram(bytes), histogram_reference({}, std::as_bytes(std::span(bytes))));
+    using Counts = std::vector<std::uint32_t>;
+    EXPECT_EQ(gpu().histogram(std::vector<std::uint8_t>{}), Counts(256));
+    EXPECT_EQ(gpu().histogram(std::vector<float>{-0.5f, 0.0f, 0.5f, 0.75f, 1.0f}, 2, {0.0, 1.0}),
+              (Counts{1, 2}));
+    EXPECT_EQ(gpu().histogram(std::vector<std::uint32_t>{1, 2, 3, 9}, 3, {0, 9}),
+              (Counts{2, 1, 0}));
+    EXPECT_EQ(gpu().histogram(std::vector<std::int32_t>{-3, -1, 0, 2}, 2, {-3, 3}), (Counts{2, 2}));
+    // Pixels.
+    const HistogramDesc pixels{.channels = 4};
+    const auto made = gpu().histogram(std::as_bytes(std::span(bytes)), pixels);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->counts, histogram_reference(pixels, std::as_bytes(std::span(bytes))));
+    EXPECT_EQ(made->report.plan.primitive, "histogram");
+    for (const std::uint32_t channels : {0u, 3u}) {
+        const auto refused =
+            gpu().histogram(std::as_bytes(std::span(bytes)), {.channels = channels});
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::bad_argument);
+    }
+    EXPECT_FALSE(gpu().histogram(std::vector<float>{1.0f}, 0, {0.0, 1.0}));
 }
 
 TEST_F(GpuClass, SortsBytesWithValues) {

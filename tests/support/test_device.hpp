@@ -150,6 +150,10 @@ private:
 // The kernels of a plan's custom operator, compiled once; empty for a plan of stock ones.
 Result<Bundle> bundle_for(const Plan& plan);
 
+// Whether its tier has kernels with subgroup operations: where a primitive needs none, the kernels
+// of the tier barrier serve all.
+bool has_kernels_of_tier(const Plan& plan);
+
 // Proves that `plan` is what was asked for: its kernels are of the right form (their SPIR-V, or on
 // WebGPU their WGSL, is searched for subgroup operations). Adds failures.
 void expect_kernels_of_tier(const Plan& plan);

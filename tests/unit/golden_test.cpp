@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
@@ -22,7 +23,8 @@ namespace lanewise::test {
 namespace {
 
 using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc, TopKDesc,
-                             SelectDesc>;
+                             SelectDesc,
+                             HistogramDesc>;
 
 struct Case {
     const char* name;
@@ -119,6 +121,12 @@ const Case kCases[] = {
      SelectDesc{.element = Scalar::i16, .rest = SelectRest::rejected, .max_count = 100000}},
     {"partition_u64_small",
      SelectDesc{.element = Scalar::u64, .rest = SelectRest::after, .max_count = 500}},
+    {"histogram_u8", HistogramDesc{.max_count = 1u << 24}},
+    {"histogram_rgba8_small", HistogramDesc{.channels = 4, .max_count = 1000}},
+    {"histogram_f32_many_bins", HistogramDesc{.sample = Scalar::f32,
+                                              .bins = 100000,
+                                              .range = HistogramRange{-1.0, 2.0},
+                                              .max_count = 1u << 20}},
 };
 
 bool updating() {
@@ -135,6 +143,9 @@ Result<Plan> plan_of(const Caps& caps, const SegmentedSortDesc& desc) {
 Result<Plan> plan_of(const Caps& caps, const SplitDesc& desc) { return plan_split(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const TopKDesc& desc) { return plan_top_k(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const SelectDesc& desc) { return plan_select(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const HistogramDesc& desc) {
+    return plan_histogram(caps, desc);
+}
 
 std::string printed(const Caps& caps, const AnyDesc& any) {
     const auto plan = std::visit([&](const auto& desc) { return plan_of(caps, desc); }, any);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
 #include "lanewise/segmented_sort.hpp"
@@ -267,6 +268,28 @@ void add_selects(Texts& texts, const Caps& caps) {
     }
 }
 
+void add_histograms(Texts& texts, const Caps& caps) {
+    for (const Scalar sample : {Scalar::u8, Scalar::i8, Scalar::u16, Scalar::i16, Scalar::f16,
+                                Scalar::u32, Scalar::i32, Scalar::f32}) {
+        for (const HistogramStrategy strategy :
+             {HistogramStrategy::one_workgroup, HistogramStrategy::two_pass,
+              HistogramStrategy::global}) {
+            for (const std::uint32_t channels : {1u, 3u, 4u}) {
+                HistogramDesc desc{.sample = sample, .channels = channels, .max_count = 1u << 20};
+                desc.bins = channels == 3 ? 7 : 256;
+                if (is_float(sample) || channels == 3) desc.range = HistogramRange{3, 103};
+                desc.policy = HistogramPolicy{strategy, 128, 2, 4, 64};
+                const auto plan = plan_histogram(caps, desc);
+                ASSERT_TRUE(plan) << plan.error().message;
+                texts.add(*plan, {});
+            }
+        }
+    }
+    const auto plan = plan_histogram(caps, {.max_count = 1u << 20});
+    ASSERT_TRUE(plan) << plan.error().message;
+    texts.add(*plan, {});
+}
+
 void add_custom(Texts& texts, const Caps& caps) {
     for (const CustomOperator& custom : custom_operators()) {
         for (const ReduceStrategy strategy :
@@ -301,6 +324,7 @@ const Texts& all_texts() {
             add_parts_of_sorts(made, webgpu_caps(size));
             add_selects(made, webgpu_caps(size));
             add_custom(made, webgpu_caps(size));
+            add_histograms(made, webgpu_caps(size));
         }
         return made;
     }();
