@@ -41,7 +41,7 @@ Tile tile_in_order(Share share, uint t) {
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
 uint vector_of_row(uint row, uint vlane, const bool summed) {
     uint place = scan_place(row, vlane);
-#if LW_ORDERED
+#if LW_ORDERED || defined(LW_SEGMENTED)
     if (summed) place = vlane * kScanRows + row;
 #endif
     return kReverse != 0u ? kTileVectors - 1u - place : place;

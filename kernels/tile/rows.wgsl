@@ -33,7 +33,7 @@ fn tile_in_order(share: Share, t: u32) -> Tile {
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
 fn vector_of_row(row: u32, lane: Lane, group: Group, summed: bool) -> u32 {
     var place = scan_place(row, lane, group);
-//#if LW_ORDERED
+//#if LW_ORDERED || LW_SEGMENTED
     if (summed) { place = lane.number * kScanRows + row; }
 //#endif
     return select(place, kTileVectors - 1u - place, kReverse != 0u);
