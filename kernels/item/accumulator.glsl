@@ -89,22 +89,12 @@ uvec2 combine64(uvec2 a, uvec2 b) {
     return select(kOperator == kXor, a ^ b, all);
 }
 
-#if LW_INDEX_BITS == 0
-Accumulator accumulator_of(Value value) {
-#ifdef LW_SEGMENTED
-    return Accumulator(value, 0u);
+#ifndef LW_SEGMENTED
+#define accumulator_of Accumulator
+#elif LW_INDEX_BITS != 0
+Accumulator accumulator_of(Value value, Index index) { return Accumulator(value, index, 0u); }
 #else
-    return Accumulator(value);
-#endif
-}
-#else
-Accumulator accumulator_of(Value value, Index index) {
-#ifdef LW_SEGMENTED
-    return Accumulator(value, index, 0u);
-#else
-    return Accumulator(value, index);
-#endif
-}
+Accumulator accumulator_of(Value value) { return Accumulator(value, 0u); }
 #endif
 
 Accumulator accumulator_select(bool condition, Accumulator yes, Accumulator no) {

@@ -29,9 +29,9 @@ Accumulator joined(Accumulator a, Accumulator b, Accumulator both) {
 
 #else
 
-bool begins_segment(Accumulator a) { return false; }
-
-Accumulator joined(Accumulator a, Accumulator b, Accumulator both) { return both; }
+// No functions: what has no heads is compiled as if there were none.
+#define begins_segment(a) false
+#define joined(a, b, both) (both)
 
 #endif
 

@@ -13,7 +13,7 @@
 //
 // The kernel defines before: LW_BINDINGS, LW_INPUT_BINDING (tile/memory.glsl); kScanRows, which is
 // kVectors; what item/element.glsl, tile/load.glsl and workgroup/scan_*.glsl ask for, and that module;
-// kReverse (constant, 0 or 1).
+// kReverse (constant, 0 or 1). With LW_SEGMENTED it defines heads_of_vector.
 #ifndef LW_TILE_ROWS_GLSL
 #define LW_TILE_ROWS_GLSL
 
@@ -29,13 +29,20 @@ struct Tile {
     uint number;  // in memory
     uint items;   // kTileItems, or fewer in the last tile of the input
     bool first;   // of the scan
+#ifdef LW_SEGMENTED
+    bool last;    // of the input
+#endif
 };
 
 Tile tile_in_order(Share share, uint t) {
     uint number = kReverse != 0u ? share.tiles - 1u - t : t;
     uint rest = share.count.x & (kTileItems - 1u);
     bool cut = rest != 0u && number == share.tiles - 1u;
+#ifdef LW_SEGMENTED
+    return Tile(number, cut ? rest : kTileItems, t == 0u, number == share.tiles - 1u);
+#else
     return Tile(number, cut ? rest : kTileItems, t == 0u);
+#endif
 }
 
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
@@ -91,22 +98,52 @@ uvec2 index_of_vector(Tile tile, uint i) {
     return add64(multiply32(tile.number, kTileItems), uvec2(i * kItemsPerVector, 0u));
 }
 
+#ifdef LW_SEGMENTED
+
+// The kernel's: bit j is 1 where a segment begins with item j of vector i, in the order of the scan.
+uint heads_of_vector(Tile tile, uint i);
+
+bool is_head(uint heads, uint item) { return (heads >> item & 1u) != 0u; }
+
+Accumulator headed(Accumulator a, uint heads, uint item) {
+    a.head = heads >> item & 1u;
+    return a;
+}
+
+#else
+
+uint heads_of_vector(Tile tile, uint i) { return 0u; }
+
+#define headed(a, heads, item) (a)  // compiled as if there were no heads
+
+#endif
+
+// Of the items of vector i that are there.
+uint heads_of_items(Tile tile, uint i, uint items) {
+    return heads_of_vector(tile, i) & ~(~0u << items);
+}
+
 // What vector i of a tile combines to.
 Accumulator sum_vector(Tile tile, uint i, Vector vector) {
     uint items = tile.items == kTileItems ? kItemsPerVector : items_of_vector(tile, i);
     uvec2 base = index_of_vector(tile, i);
+    uint heads = heads_of_items(tile, i, items);
 #ifdef LW_CUSTOM
     if (items == kItemsPerVector) {
-        Accumulator held = item_held(vector, item_in_order(0u), base);
+        uint item = item_in_order(0u);
+        Accumulator held = headed(item_held(vector, item, base), heads, item);
         [[unroll]] for (uint next = 1u; next < kItemsPerVector; ++next) {
-            held = combine_held(held, item_held(vector, item_in_order(next), base));
+            item = item_in_order(next);
+            held = combine_held(held, headed(item_held(vector, item, base), heads, item));
         }
         return held;
     }
 #endif
     Accumulator sum = item_or_identity(vector, item_in_order(0u), items, base);
+    sum = headed(sum, heads, item_in_order(0u));
     [[unroll]] for (uint j = 1u; j < kItemsPerVector; ++j) {
-        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
+        uint item = item_in_order(j);
+        sum = combine(sum, headed(item_or_identity(vector, item, items, base), heads, item));
     }
     return sum;
 }

@@ -5,7 +5,8 @@
 //
 // The kernel defines before: LW_ORDERED; a buffer named input (tile/memory.wgsl); kScanRows, which is
 // kVectors, and ScanValues, an array of as many accumulators; what item/element.wgsl, tile/load.wgsl
-// and workgroup/scan_*.wgsl ask for, and that module; kReverse (constant, 0 or 1).
+// and workgroup/scan_*.wgsl ask for, and that module; kReverse (constant, 0 or 1). With LW_SEGMENTED it
+// defines heads_of_vector.
 
 //#include "item/element.wgsl"
 //#include "subgroup/lane_number.wgsl"
@@ -21,13 +22,14 @@ struct Tile {
     number: u32,  // in memory
     items: u32,   // kTileItems, or fewer in the last tile of the input
     first: bool,  // of the scan
+    last: bool,   // of the input
 }
 
 fn tile_in_order(share: Share, t: u32) -> Tile {
     let number = select(t, share.tiles - 1u - t, kReverse != 0u);
     let rest = share.count.x & (kTileItems - 1u);
-    let cut = rest != 0u && number == share.tiles - 1u;
-    return Tile(number, select(kTileItems, rest, cut), t == 0u);
+    let last = number == share.tiles - 1u;
+    return Tile(number, select(kTileItems, rest, rest != 0u && last), t == 0u, last);
 }
 
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
@@ -83,13 +85,39 @@ fn index_of_vector(tile: Tile, i: u32) -> vec2<u32> {
     return add64(multiply32(tile.number, kTileItems), vec2<u32>(i * kItemsPerVector, 0u));
 }
 
+//#if LW_SEGMENTED
+
+fn is_head(heads: u32, item: u32) -> bool { return ((heads >> item) & 1u) != 0u; }
+
+fn headed(a: Accumulator, heads: u32, item: u32) -> Accumulator {
+    var with_head = a;
+    with_head.head = (heads >> item) & 1u;
+    return with_head;
+}
+
+//#else
+
+fn heads_of_vector(tile: Tile, i: u32) -> u32 { return 0u; }
+
+fn headed(a: Accumulator, heads: u32, item: u32) -> Accumulator { return a; }
+
+//#endif
+
+// Of the items of vector i that are there.
+fn heads_of_items(tile: Tile, i: u32, items: u32) -> u32 {
+    return heads_of_vector(tile, i) & ~(0xffffffffu << items);
+}
+
 // What vector i of a tile combines to.
 fn sum_vector(tile: Tile, i: u32, vector: Vector) -> Accumulator {
     let items = select(items_of_vector(tile, i), kItemsPerVector, tile.items == kTileItems);
     let base = index_of_vector(tile, i);
+    let heads = heads_of_items(tile, i, items);
     var sum = item_or_identity(vector, item_in_order(0u), items, base);
+    sum = headed(sum, heads, item_in_order(0u));
     for (var j = 1u; j < kItemsPerVector; j++) {
-        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
+        let item = item_in_order(j);
+        sum = combine(sum, headed(item_or_identity(vector, item, items, base), heads, item));
     }
     return sum;
 }
