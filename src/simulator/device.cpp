@@ -51,6 +51,14 @@ struct Binding::State {
         }
         if (plan.max_results) found = std::min(found, *plan.max_results);
         if (role == Role::offsets) return ~std::uint64_t{0};
+        if (role == Role::output && plan.segment_result_bytes != 0) {
+            std::vector<std::uint32_t> offsets(offset_words);
+            if (!offsets.empty())
+                std::memcpy(offsets.data(), buffers.offsets.memory.data(), 4 * offsets.size());
+            // Of segments that descend nothing is promised.
+            if (offsets.empty() || !std::ranges::is_sorted(offsets)) return 0;
+            return (offsets.size() - 1) * plan.segment_result_bytes;
+        }
         const bool keys = role == plan.result;
         const std::uint32_t each = !keys                  ? plan.value_bytes
                                    : role == Role::output ? plan.result_bytes
