@@ -8,6 +8,7 @@
 #include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_reduce.hpp"
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/select.hpp"
 #include "lanewise/sort.hpp"
@@ -59,6 +60,7 @@ PrimitiveAnswer ask_planner(const Caps& caps, const char* primitive,
 std::vector<PrimitiveAnswer> ask_planners(const Caps& caps) {
     return {ask_planner(caps, "reduce", plan_reduce),
             ask_planner(caps, "scan", plan_scan),
+            ask_planner(caps, "segmented_reduce", plan_segmented_reduce, {.max_segments = 1000}),
             ask_planner(caps, "sort", plan_sort),
             ask_planner(caps, "segmented_sort", plan_segmented_sort),
             ask_planner(caps, "split", plan_split, {.end_bit = 8}),

@@ -27,6 +27,7 @@ Status run(int argc, char** argv) {
     add_scan(app, action);
     add_sort(app, action);
     add_top_k(app, action);
+    add_segmented_reduce(app, action);
     add_segmented_sort(app, action);
     add_split(app, action);
     add_select(app, action);

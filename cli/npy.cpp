@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -307,6 +308,32 @@ std::vector<std::byte> make_npy_header(Scalar element, std::uint64_t count, std:
     whole += text;
     const auto bytes = std::as_bytes(std::span(whole));
     return {bytes.begin(), bytes.end()};
+}
+
+Result<std::vector<std::uint32_t>> read_offsets(const std::filesystem::path& path) {
+    const auto array = read_npy(path);
+    if (!array) return tl::unexpected(array.error());
+    const auto bad = [&](std::string message) {
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument, fmt::format("{}: {}", path.string(), message), nullptr});
+    };
+    if (is_float(array->element)) {
+        return bad(fmt::format("has {}, where offsets are integers", to_text(array->element)));
+    }
+    const std::size_t size = size_of(array->element);
+    const std::uint64_t sign = std::uint64_t{1} << (8 * size - 1);
+    std::vector<std::uint32_t> offsets(array->count);
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, array->data.data() + i * size, size);  // little-endian: the low bytes
+        const bool negative = is_signed_integer(array->element) && (bits & sign) != 0;
+        if (negative || bits > std::numeric_limits<std::uint32_t>::max()) {
+            return bad(fmt::format("offset {} is {}", i,
+                                   negative ? "negative" : "2^32 or more, past any item"));
+        }
+        offsets[i] = static_cast<std::uint32_t>(bits);
+    }
+    return offsets;
 }
 
 Result<void> write_npy(const std::filesystem::path& path, Scalar element,

@@ -49,6 +49,10 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64
 Result<NpyArray> read_npy(const std::filesystem::path& path,
                           NpyShape shape = NpyShape::one_dimension);
 
+// Offsets of segments, of any type of integer, as NumPy makes them; where they descend or pass the
+// items, Gpu says so.
+Result<std::vector<std::uint32_t>> read_offsets(const std::filesystem::path& path);
+
 // The header that stands before `count` elements, or rows of `columns` each: version 1, padded to a
 // multiple of 64 bytes.
 std::vector<std::byte> make_npy_header(Scalar element, std::uint64_t count,

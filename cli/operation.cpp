@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "primitives/scan/scan_forced.hpp"
@@ -18,17 +19,37 @@ const std::vector<std::string>& strategy_words() {
 
 }  // namespace
 
-void add_operation_options(CLI::App& verb, OperationOptions& options, const std::string& op_help,
-                           const std::string& accumulate_help) {
+void add_ordered_operation_options(CLI::App& verb, OperationOptions& options,
+                                   const std::string& op_help, const std::string& accumulate_help) {
     verb.add_option("--op", options.op, op_help)
         ->check(one_of(operator_words()))
         ->capture_default_str();
     verb.add_option("--accumulate", options.accumulator, accumulate_help)
         ->check(one_of(scalar_words()));
+}
+
+void add_operation_options(CLI::App& verb, OperationOptions& options, const std::string& op_help,
+                           const std::string& accumulate_help) {
+    add_ordered_operation_options(verb, options, op_help, accumulate_help);
     verb.add_option("--determinism", options.determinism,
                     "run_to_run, or unordered: float sums in any order")
         ->check(one_of({to_text(Determinism::run_to_run), to_text(Determinism::unordered)}))
         ->capture_default_str();
+}
+
+CombinedOutput combined_output(std::span<const std::byte> bytes, Scalar accumulator, Operator op,
+                               std::size_t result_bytes) {
+    CombinedOutput output{accumulator, {}, bytes};
+    if (!is_arg(op)) return output;
+    const std::size_t half = result_bytes / 2;
+    output.type = half == 8 ? Scalar::u64 : Scalar::u32;
+    output.indices.resize(bytes.size() / 2);
+    for (std::size_t at = 0; at < output.indices.size(); at += half) {
+        std::ranges::copy(bytes.subspan(2 * at + half, half),
+                          output.indices.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    output.data = output.indices;
+    return output;
 }
 
 Result<void> ScanOptions::set(ScanDesc& desc, const Caps& caps) const {

@@ -1,8 +1,10 @@
 // What to compute, as options, and what the verbs that compute it do alike.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,24 +17,42 @@
 
 namespace lanewise::cli {
 
-// Of primitives that combine items by an operator: reduce and scan.
+// Of primitives that combine items by an operator.
 struct OperationOptions {
     std::string op = "sum";
     std::string accumulator;
     std::string determinism = to_text(Determinism::run_to_run);
 
-    // Into the fields of a ReduceDesc or a ScanDesc, or of what has fields of the same names.
+    // Into the fields of a ReduceDesc, or of what has fields of the same names.
     template <class Desc>
     void set(Desc& desc) const {
         desc.op = *operator_from_text(op);
         if (!accumulator.empty()) desc.accumulator = scalar_from_text(accumulator);
-        desc.determinism = determinism == to_text(Determinism::unordered) ? Determinism::unordered
-                                                                          : Determinism::run_to_run;
+        if constexpr (requires { desc.determinism; }) {
+            desc.determinism = determinism == to_text(Determinism::unordered)
+                                   ? Determinism::unordered
+                                   : Determinism::run_to_run;
+        }
     }
 };
 void add_operation_options(CLI::App& verb, OperationOptions& options,
                            const std::string& op_help = "operator",
                            const std::string& accumulate_help = "type in which to add up");
+// The same without --determinism, for what knows one order alone.
+void add_ordered_operation_options(CLI::App& verb, OperationOptions& options,
+                                   const std::string& op_help = "operator",
+                                   const std::string& accumulate_help = "type in which to add up");
+
+// What a file takes of several results: the values, or of argmin and argmax the indices that stand
+// behind them.
+struct CombinedOutput {
+    Scalar type = Scalar::u32;
+    std::vector<std::byte> indices;  // argmin and argmax
+    std::span<const std::byte> data;
+};
+// `bytes` are not copied where there are no indices.
+CombinedOutput combined_output(std::span<const std::byte> bytes, Scalar accumulator, Operator op,
+                               std::size_t result_bytes);
 
 // What a scan has beside these.
 struct ScanOptions {

@@ -103,6 +103,7 @@ void add_reduce(CLI::App& app, Action& action);
 void add_scan(CLI::App& app, Action& action);
 void add_sort(CLI::App& app, Action& action);
 void add_top_k(CLI::App& app, Action& action);
+void add_segmented_reduce(CLI::App& app, Action& action);
 void add_segmented_sort(CLI::App& app, Action& action);
 void add_split(CLI::App& app, Action& action);
 void add_select(CLI::App& app, Action& action);

@@ -11,6 +11,7 @@
 #include "lanewise/plan.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_reduce.hpp"
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/select.hpp"
 #include "lanewise/sort.hpp"
@@ -56,6 +57,11 @@ struct ReducePlanOptions : PlanOptions {
 struct ScanPlanOptions : PlanOptions {
     OperationOptions operation;
     ScanOptions scan;
+};
+
+struct SegmentedReducePlanOptions : PlanOptions {
+    OperationOptions operation;
+    std::string segments = "2^20";
 };
 
 struct SortPlanOptions : PlanOptions {
@@ -121,6 +127,14 @@ Result<Plan> plan_of(const Caps& caps, const ScanPlanOptions& options) {
     options.operation.set(desc);
     if (const auto done = options.scan.set(desc, caps); !done) return tl::unexpected(done.error());
     return plan_scan(caps, desc);
+}
+
+Result<Plan> plan_of(const Caps& caps, const SegmentedReducePlanOptions& options) {
+    auto desc = desc_of<SegmentedReduceDesc>(options);
+    desc.element = *scalar_from_text(options.element);
+    desc.max_segments = *parse_count(options.segments);
+    options.operation.set(desc);
+    return plan_segmented_reduce(caps, desc);
 }
 
 Result<Plan> plan_of(const Caps& caps, const TopKPlanOptions& options) {
@@ -333,6 +347,16 @@ void add_plan(CLI::App& app, Action& action) {
         add_primitive(*verb, "scan", "every prefix of an array, combined", scan_options, action);
     add_operation_options(*scan, scan_options->operation);
     add_scan_options(*scan, scan_options->scan);
+    const auto segmented_reduce_options = std::make_shared<SegmentedReducePlanOptions>();
+    CLI::App* segmented_reduce =
+        add_primitive(*verb, "segmented-reduce", "one value from each segment of an array",
+                      segmented_reduce_options, action);
+    add_ordered_operation_options(*segmented_reduce, segmented_reduce_options->operation);
+    segmented_reduce
+        ->add_option("--segments", segmented_reduce_options->segments,
+                     "segments, at most: a number, or a power as 2^20")
+        ->check(count_validator())
+        ->capture_default_str();
     const auto sort_options = std::make_shared<SortPlanOptions>();
     CLI::App* sort = add_primitive(*verb, "sort", "keys in order, with values or as indices",
                                    sort_options, action);

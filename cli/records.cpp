@@ -103,7 +103,7 @@ void Outputs::add_to(Json& json, bool has_written) const {
         json[output.name] = has_written ? Json(output.path) : Json();
 }
 
-Status finish(const RecordOptions& options, const Gpu& gpu, const RunReport& report,
+Status finish(const CommonOptions& options, const Gpu& gpu, const RunReport& report,
               const Verdict& verdict, const Outputs& outputs, Json json, const std::string& what) {
     note_run(report, options.quiet);
     add_run(json, gpu, report);

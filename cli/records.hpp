@@ -64,7 +64,7 @@ private:
 
 // What follows a run: the verdict; then the outputs, but for a wrong result, which replaces no
 // file; then JSON, or a note that says that `what` was verified.
-Status finish(const RecordOptions& options, const Gpu& gpu, const RunReport& report,
+Status finish(const CommonOptions& options, const Gpu& gpu, const RunReport& report,
               const Verdict& verdict, const Outputs& outputs, Json json, const std::string& what);
 
 }  // namespace lanewise::cli

@@ -20,27 +20,6 @@ struct ScanVerbOptions : CommonOptions {
     bool verify = false;
 };
 
-struct Output {
-    Scalar type = Scalar::u32;
-    std::vector<std::byte> indices;  // argmin and argmax
-    std::span<const std::byte> data;
-};
-
-// The values, or the indices that stand behind them.
-Output output_of(const ScanResult& result, const ScanDesc& desc) {
-    Output output{result.accumulator, {}, result.bytes};
-    if (!is_arg(desc.op)) return output;
-    const std::size_t half = scan_result_bytes(desc) / 2;
-    output.type = half == 8 ? Scalar::u64 : Scalar::u32;
-    output.indices.resize(result.bytes.size() / 2);
-    for (std::size_t at = 0; at < output.indices.size(); at += half) {
-        std::copy_n(result.bytes.begin() + static_cast<std::ptrdiff_t>(2 * at + half), half,
-                    output.indices.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    output.data = output.indices;
-    return output;
-}
-
 Json report_json(const Gpu& gpu, const ScanDesc& desc, const ScanResult& result) {
     Json json{{"op", to_text(desc.op)},
               {"kind", to_text(desc.kind)},
@@ -75,7 +54,8 @@ Status run_scan(const ScanVerbOptions& options) {
     Verdict verdict{.verified = options.verify};
     verdict.wrong = options.verify && !scan_matches(desc, array->data, result->bytes, &verdict.why,
                                                     &result->report.plan);
-    const Output output = output_of(*result, desc);
+    const CombinedOutput output =
+        combined_output(result->bytes, result->accumulator, desc.op, scan_result_bytes(desc));
     const auto report = [&](bool has_written) {
         if (!options.json) return;
         Json json = report_json(*gpu, desc, *result);

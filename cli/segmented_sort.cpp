@@ -2,8 +2,6 @@
 // indices.
 #include <fmt/format.h>
 
-#include <cstring>
-#include <limits>
 #include <memory>
 
 #include "cli/records.hpp"
@@ -17,34 +15,6 @@ struct SegmentedSortVerbOptions : RecordOptions {
     std::string offsets;
     SortOptions sort;
 };
-
-// Offsets of any type of integer, as NumPy makes them; where they descend or pass the keys, Gpu
-// says so.
-Result<std::vector<std::uint32_t>> read_offsets(const std::string& path) {
-    const auto array = read_npy(path);
-    if (!array) return tl::unexpected(array.error());
-    const auto bad = [&](std::string message) {
-        return tl::unexpected(
-            Error{ErrorCode::bad_argument, fmt::format("{}: {}", path, message), nullptr});
-    };
-    if (is_float(array->element)) {
-        return bad(fmt::format("has {}, where offsets are integers", to_text(array->element)));
-    }
-    const std::size_t size = size_of(array->element);
-    const std::uint64_t sign = std::uint64_t{1} << (8 * size - 1);
-    std::vector<std::uint32_t> offsets(array->count);
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, array->data.data() + i * size, size);  // little-endian: the low bytes
-        const bool negative = is_signed_integer(array->element) && (bits & sign) != 0;
-        if (negative || bits > std::numeric_limits<std::uint32_t>::max()) {
-            return bad(fmt::format("offset {} is {}", i,
-                                   negative ? "negative" : "2^32 or more, past any key"));
-        }
-        offsets[i] = static_cast<std::uint32_t>(bits);
-    }
-    return offsets;
-}
 
 std::string what_was_sorted(const SegmentedSortDesc& desc, std::size_t segments) {
     std::string text = fmt::format("{} {} {}{}", to_text(desc.order), desc.max_count,

@@ -5,9 +5,9 @@
 //                              load     Value(x, x)
 //                              combine  Value(min(a.low, b.low), max(a.high, b.high))
 //
-// reduce and scan take it in ReduceDesc::custom and ScanDesc::custom. The kernels are then compiled
-// by lanewise::jit (lanewise/jit.hpp), or come from a bundle that it wrote ahead
-// (lanewise/bundle.hpp).
+// reduce, scan and segmented_reduce take it in their descriptors (ReduceDesc::custom ...). The
+// kernels are then compiled by lanewise::jit (lanewise/jit.hpp), or come from a bundle that it
+// wrote ahead (lanewise/bundle.hpp).
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,7 @@
 #include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_reduce.hpp"
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/select.hpp"
 #include "lanewise/simulator.hpp"
@@ -89,6 +90,14 @@ struct RunReport {
 // A reduction's result as bytes: the value (element 0), then for argmin and argmax the index; of a
 // custom operator a Result.
 struct ReduceResult {
+    Scalar accumulator = Scalar::u32;  // means nothing with a custom operator
+    std::vector<std::byte> bytes;
+    RunReport report;
+};
+
+// The results of the segments as bytes, segmented_reduce_result_bytes each, laid out as those of a
+// reduction.
+struct SegmentedReduceResult {
     Scalar accumulator = Scalar::u32;  // means nothing with a custom operator
     std::vector<std::byte> bytes;
     RunReport report;
@@ -178,6 +187,32 @@ public:
     Result<std::uint64_t> reduce(std::span<const std::uint64_t> data, Operator op = Operator::sum);
     Result<std::int64_t> reduce(std::span<const std::int64_t> data, Operator op = Operator::sum);
     Result<double> reduce(std::span<const double> data, Operator op = Operator::sum);
+
+    // Segment s is items [offsets[s], offsets[s + 1]). Offsets that descend or pass the number of
+    // items are an error here. desc.max_count and desc.max_segments are set from the data.
+    Result<SegmentedReduceResult> segmented_reduce(std::span<const std::byte> data,
+                                                   std::span<const std::uint32_t> offsets,
+                                                   SegmentedReduceDesc desc);
+
+    // Reduces each segment with the default accumulator where it is the element's own type.
+    Result<std::vector<std::uint32_t>> segmented_reduce(std::span<const std::uint32_t> data,
+                                                        std::span<const std::uint32_t> offsets,
+                                                        Operator op = Operator::sum);
+    Result<std::vector<std::int32_t>> segmented_reduce(std::span<const std::int32_t> data,
+                                                       std::span<const std::uint32_t> offsets,
+                                                       Operator op = Operator::sum);
+    Result<std::vector<float>> segmented_reduce(std::span<const float> data,
+                                                std::span<const std::uint32_t> offsets,
+                                                Operator op = Operator::sum);
+    Result<std::vector<std::uint64_t>> segmented_reduce(std::span<const std::uint64_t> data,
+                                                        std::span<const std::uint32_t> offsets,
+                                                        Operator op = Operator::sum);
+    Result<std::vector<std::int64_t>> segmented_reduce(std::span<const std::int64_t> data,
+                                                       std::span<const std::uint32_t> offsets,
+                                                       Operator op = Operator::sum);
+    Result<std::vector<double>> segmented_reduce(std::span<const double> data,
+                                                 std::span<const std::uint32_t> offsets,
+                                                 Operator op = Operator::sum);
 
     // desc.max_count is set from the data.
     Result<ScanResult> scan(std::span<const std::byte> data, ScanDesc desc);

@@ -150,6 +150,9 @@ struct Plan {
     std::uint32_t flag_bits = 0;      // bits of one of the flags or keys; 0: there are none
     // Most outputs (and values_out), where they may be fewer than items.
     std::optional<std::uint64_t> max_results;
+    // Bytes of one output for each segment, of which there is one fewer than the range of offsets
+    // has numbers; the output has room for those of the most segments. 0: outputs go by items.
+    std::uint32_t segment_result_bytes = 0;
     Share share;
     // input, output, values, values_out, offsets and scratch, as there are, for the caller to
     // provide; requirements() by another name.

@@ -16,6 +16,7 @@
 //   LW_ACCUMULATOR_BITS      32 or 64: words of the value
 //   LW_ACCUMULATOR_FLOAT64   1: sums and products of floats are formed in 64-bit floating point
 //   LW_INDEX_BITS            0; 32 or 64: argmin and argmax, with an index of so many bits
+//   LW_SEGMENTED             where it is defined: accumulators know of segments (item/segmented.glsl)
 //   kOperator, kElementKind, kElementBits (constants)
 #ifndef LW_ITEM_ACCUMULATOR_GLSL
 #define LW_ITEM_ACCUMULATOR_GLSL
@@ -45,6 +46,9 @@ struct Accumulator {
     AccumulatorValue value;  // min, max, argmin, argmax: the order image (item/order.glsl)
 #if LW_INDEX_BITS != 0
     Index index;
+#endif
+#ifdef LW_SEGMENTED
+    uint head;
 #endif
 };
 
@@ -85,6 +89,27 @@ uvec2 combine64(uvec2 a, uvec2 b) {
     return select(kOperator == kXor, a ^ b, all);
 }
 
+#ifndef LW_SEGMENTED
+#define accumulator_of Accumulator
+#elif LW_INDEX_BITS != 0
+Accumulator accumulator_of(Value value, Index index) { return Accumulator(value, index, 0u); }
+#else
+Accumulator accumulator_of(Value value) { return Accumulator(value, 0u); }
+#endif
+
+Accumulator accumulator_select(bool condition, Accumulator yes, Accumulator no) {
+    no.value = select(condition, yes.value, no.value);
+#if LW_INDEX_BITS != 0
+    no.index = select(condition, yes.index, no.index);
+#endif
+#ifdef LW_SEGMENTED
+    no.head = select(condition, yes.head, no.head);
+#endif
+    return no;
+}
+
+#include "item/segmented.glsl"
+
 #if LW_INDEX_BITS != 0
 
 #if LW_ACCUMULATOR_BITS == 64
@@ -102,21 +127,20 @@ bool index_less(Index a, Index b) { return a < b; }
 Accumulator combine(Accumulator a, Accumulator b) {
     bool second =
         mix(value_less(b.value, a.value), index_less(b.index, a.index), a.value == b.value);
-    return Accumulator(select(second, b.value, a.value), select(second, b.index, a.index));
+    return joined(a, b, accumulator_select(second, b, a));
 }
 
 Accumulator combine_in_order(Accumulator a, Accumulator b) {
-    bool second = value_less(b.value, a.value);
-    return Accumulator(select(second, b.value, a.value), select(second, b.index, a.index));
+    return joined(a, b, accumulator_select(value_less(b.value, a.value), b, a));
 }
 
 #else
 
 Accumulator combine(Accumulator a, Accumulator b) {
 #if LW_ACCUMULATOR_BITS == 64
-    return Accumulator(combine64(a.value, b.value));
+    return joined(a, b, accumulator_of(combine64(a.value, b.value)));
 #else
-    return Accumulator(combine32(a.value, b.value));
+    return joined(a, b, accumulator_of(combine32(a.value, b.value)));
 #endif
 }
 
@@ -144,28 +168,25 @@ uvec2 identity64() {
 }
 
 Accumulator accumulator_identity() {
-    Accumulator a;
 #if LW_ACCUMULATOR_BITS == 64
-    a.value = identity64();
+    Value value = identity64();
 #else
-    a.value = identity32();
+    Value value = identity32();
 #endif
 #if LW_INDEX_BITS != 0
-    a.index = Index(~0u);
-#endif
-    return a;
-}
-
-Accumulator accumulator_select(bool condition, Accumulator yes, Accumulator no) {
-#if LW_INDEX_BITS != 0
-    return Accumulator(select(condition, yes.value, no.value),
-                       select(condition, yes.index, no.index));
+    return accumulator_of(value, Index(~0u));
 #else
-    return Accumulator(select(condition, yes.value, no.value));
+    return accumulator_of(value);
 #endif
 }
 
-#define LW_ACCUMULATOR_WORDS (LW_ACCUMULATOR_BITS / 32 + LW_INDEX_BITS / 32)
+// Of the value and its index, without the head.
+#define LW_PLAIN_WORDS (LW_ACCUMULATOR_BITS / 32 + LW_INDEX_BITS / 32)
+#ifdef LW_SEGMENTED
+#define LW_ACCUMULATOR_WORDS (LW_PLAIN_WORDS + 1)
+#else
+#define LW_ACCUMULATOR_WORDS LW_PLAIN_WORDS
+#endif
 
 uint[LW_ACCUMULATOR_WORDS] words_of_accumulator(Accumulator a) {
     uint words[LW_ACCUMULATOR_WORDS];
@@ -176,10 +197,13 @@ uint[LW_ACCUMULATOR_WORDS] words_of_accumulator(Accumulator a) {
     words[0] = a.value;
 #endif
 #if LW_INDEX_BITS == 64
-    words[LW_ACCUMULATOR_WORDS - 2] = a.index.x;
-    words[LW_ACCUMULATOR_WORDS - 1] = a.index.y;
+    words[LW_PLAIN_WORDS - 2] = a.index.x;
+    words[LW_PLAIN_WORDS - 1] = a.index.y;
 #elif LW_INDEX_BITS == 32
-    words[LW_ACCUMULATOR_WORDS - 1] = a.index;
+    words[LW_PLAIN_WORDS - 1] = a.index;
+#endif
+#ifdef LW_SEGMENTED
+    words[LW_PLAIN_WORDS] = a.head;
 #endif
     return words;
 }
@@ -191,29 +215,39 @@ Accumulator accumulator_of_words(uint words[LW_ACCUMULATOR_WORDS]) {
     AccumulatorValue value = words[0];
 #endif
 #if LW_INDEX_BITS == 64
-    return Accumulator(value, uvec2(words[2], words[3]));
+    Accumulator a = accumulator_of(value, uvec2(words[2], words[3]));
 #elif LW_INDEX_BITS == 32
-    return Accumulator(value, words[LW_ACCUMULATOR_WORDS - 1]);
+    Accumulator a = accumulator_of(value, words[LW_PLAIN_WORDS - 1]);
 #else
-    return Accumulator(value);
+    Accumulator a = accumulator_of(value);
 #endif
+#ifdef LW_SEGMENTED
+    a.head = words[LW_PLAIN_WORDS];
+#endif
+    return a;
 }
 
 #ifdef LW_FORM_SUBGROUP
 Accumulator subgroup_shuffle_xor(Accumulator a, uint mask) {
+    a.value = subgroupShuffleXor(a.value, mask);
 #if LW_INDEX_BITS != 0
-    return Accumulator(subgroupShuffleXor(a.value, mask), subgroupShuffleXor(a.index, mask));
-#else
-    return Accumulator(subgroupShuffleXor(a.value, mask));
+    a.index = subgroupShuffleXor(a.index, mask);
 #endif
+#ifdef LW_SEGMENTED
+    a.head = subgroupShuffleXor(a.head, mask);
+#endif
+    return a;
 }
 
 Accumulator subgroup_shuffle(Accumulator a, uint lane) {
+    a.value = subgroupShuffle(a.value, lane);
 #if LW_INDEX_BITS != 0
-    return Accumulator(subgroupShuffle(a.value, lane), subgroupShuffle(a.index, lane));
-#else
-    return Accumulator(subgroupShuffle(a.value, lane));
+    a.index = subgroupShuffle(a.index, lane);
 #endif
+#ifdef LW_SEGMENTED
+    a.head = subgroupShuffle(a.head, lane);
+#endif
+    return a;
 }
 #endif
 

@@ -4,8 +4,8 @@
 // What differs: there is no `precise` (WGSL lets compilers fuse and rearrange float arithmetic), and no
 // arithmetic in f64.
 //
-// The kernel defines before: LW_CUSTOM; LW_ACCUMULATOR_BITS, LW_INDEX_BITS, LW_FORM_SUBGROUP; kOperator,
-// kElementKind, kElementBits (constants).
+// The kernel defines before: LW_CUSTOM; LW_ACCUMULATOR_BITS, LW_INDEX_BITS, LW_FORM_SUBGROUP, LW_SEGMENTED;
+// kOperator, kElementKind, kElementBits (constants).
 
 //#if LW_CUSTOM
 //#include "item/custom.wgsl"
@@ -32,6 +32,9 @@ struct Accumulator {
     value: AccumulatorValue,  // min, max, argmin, argmax: the order image (item/order.wgsl)
 //#if LW_INDEX_BITS != 0
     index: Index,
+//#endif
+//#if LW_SEGMENTED
+    head: u32,
 //#endif
 }
 
@@ -61,6 +64,35 @@ fn combine64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return select(all_of_them, a ^ b, kOperator == kXor);
 }
 
+//#if LW_INDEX_BITS == 0
+fn accumulator_of(value: Value) -> Accumulator {
+    var a: Accumulator;
+    a.value = value;
+    return a;
+}
+//#else
+fn accumulator_of(value: Value, index: Index) -> Accumulator {
+    var a: Accumulator;
+    a.value = value;
+    a.index = index;
+    return a;
+}
+//#endif
+
+fn accumulator_select(condition: bool, yes: Accumulator, no: Accumulator) -> Accumulator {
+    var chosen: Accumulator;
+    chosen.value = select(no.value, yes.value, condition);
+//#if LW_INDEX_BITS != 0
+    chosen.index = select(no.index, yes.index, condition);
+//#endif
+//#if LW_SEGMENTED
+    chosen.head = select(no.head, yes.head, condition);
+//#endif
+    return chosen;
+}
+
+//#include "item/segmented.wgsl"
+
 //#if LW_INDEX_BITS != 0
 
 //#if LW_ACCUMULATOR_BITS == 64
@@ -80,20 +112,20 @@ fn index_less(a: Index, b: Index) -> bool { return a < b; }
 fn combine(a: Accumulator, b: Accumulator) -> Accumulator {
     let second = select(value_less(b.value, a.value), index_less(b.index, a.index),
                         value_equal(a.value, b.value));
-    return accumulator_select(second, b, a);
+    return joined(a, b, accumulator_select(second, b, a));
 }
 
 fn combine_in_order(a: Accumulator, b: Accumulator) -> Accumulator {
-    return accumulator_select(value_less(b.value, a.value), b, a);
+    return joined(a, b, accumulator_select(value_less(b.value, a.value), b, a));
 }
 
 //#else
 
 fn combine(a: Accumulator, b: Accumulator) -> Accumulator {
 //#if LW_ACCUMULATOR_BITS == 64
-    return Accumulator(combine64(a.value, b.value));
+    return joined(a, b, accumulator_of(combine64(a.value, b.value)));
 //#else
-    return Accumulator(combine32(a.value, b.value));
+    return joined(a, b, accumulator_of(combine32(a.value, b.value)));
 //#endif
 }
 
@@ -130,16 +162,9 @@ fn accumulator_identity() -> Accumulator {
     return a;
 }
 
-fn accumulator_select(condition: bool, yes: Accumulator, no: Accumulator) -> Accumulator {
-//#if LW_INDEX_BITS != 0
-    return Accumulator(select(no.value, yes.value, condition),
-                       select(no.index, yes.index, condition));
-//#else
-    return Accumulator(select(no.value, yes.value, condition));
-//#endif
-}
-
-const kAccumulatorWords = LW_ACCUMULATOR_BITS / 32u + LW_INDEX_BITS / 32u;
+// Of the value and its index, without the head.
+const kPlainWords = LW_ACCUMULATOR_BITS / 32u + LW_INDEX_BITS / 32u;
+const kAccumulatorWords = kPlainWords + LW_SEGMENTED;
 alias AccumulatorWords = array<u32, kAccumulatorWords>;
 
 fn words_of_accumulator(a: Accumulator) -> AccumulatorWords {
@@ -151,10 +176,13 @@ fn words_of_accumulator(a: Accumulator) -> AccumulatorWords {
     words[0] = a.value;
 //#endif
 //#if LW_INDEX_BITS == 64
-    words[kAccumulatorWords - 2u] = a.index.x;
-    words[kAccumulatorWords - 1u] = a.index.y;
+    words[kPlainWords - 2u] = a.index.x;
+    words[kPlainWords - 1u] = a.index.y;
 //#elif LW_INDEX_BITS == 32
-    words[kAccumulatorWords - 1u] = a.index;
+    words[kPlainWords - 1u] = a.index;
+//#endif
+//#if LW_SEGMENTED
+    words[kPlainWords] = a.head;
 //#endif
     return words;
 }
@@ -167,9 +195,12 @@ fn accumulator_of_words(words: AccumulatorWords) -> Accumulator {
     a.value = words[0];
 //#endif
 //#if LW_INDEX_BITS == 64
-    a.index = vec2<u32>(words[kAccumulatorWords - 2u], words[kAccumulatorWords - 1u]);
+    a.index = vec2<u32>(words[kPlainWords - 2u], words[kPlainWords - 1u]);
 //#elif LW_INDEX_BITS == 32
-    a.index = words[kAccumulatorWords - 1u];
+    a.index = words[kPlainWords - 1u];
+//#endif
+//#if LW_SEGMENTED
+    a.head = words[kPlainWords];
 //#endif
     return a;
 }
@@ -177,19 +208,27 @@ fn accumulator_of_words(words: AccumulatorWords) -> Accumulator {
 //#if LW_FORM_SUBGROUP
 // The mask must be the same in the whole workgroup.
 fn subgroup_shuffle_xor(a: Accumulator, mask: u32) -> Accumulator {
+    var other: Accumulator;
+    other.value = subgroupShuffleXor(a.value, mask);
 //#if LW_INDEX_BITS != 0
-    return Accumulator(subgroupShuffleXor(a.value, mask), subgroupShuffleXor(a.index, mask));
-//#else
-    return Accumulator(subgroupShuffleXor(a.value, mask));
+    other.index = subgroupShuffleXor(a.index, mask);
 //#endif
+//#if LW_SEGMENTED
+    other.head = subgroupShuffleXor(a.head, mask);
+//#endif
+    return other;
 }
 
 fn subgroup_shuffle(a: Accumulator, lane: u32) -> Accumulator {
+    var other: Accumulator;
+    other.value = subgroupShuffle(a.value, lane);
 //#if LW_INDEX_BITS != 0
-    return Accumulator(subgroupShuffle(a.value, lane), subgroupShuffle(a.index, lane));
-//#else
-    return Accumulator(subgroupShuffle(a.value, lane));
+    other.index = subgroupShuffle(a.index, lane);
 //#endif
+//#if LW_SEGMENTED
+    other.head = subgroupShuffle(a.head, lane);
+//#endif
+    return other;
 }
 //#endif
 

@@ -17,7 +17,7 @@ uint[LW_ELEMENT_WORDS] words_of_item(Vector vector, uint item) {
 // An item that is there.
 Accumulator item_held(Vector vector, uint item, uvec2 base) {
     Element x = element_of_words(words_of_item(vector, item));
-    return Accumulator(operation_load(x, base.x + item), 1u);
+    return accumulator_of(operation_load(x, base.x + item));
 }
 
 // As in item/element.glsl; an item that is not there is not loaded.

@@ -18,7 +18,7 @@ fn item_or_identity(vector: Vector, item: u32, items: u32, base: vec2<u32>) -> A
     var a = accumulator_identity();
     if (item < items) {
         let x = element_of_words(words_of_item(vector, item));
-        a = Accumulator(operation_load(x, base.x + item), 1u);
+        a = accumulator_of(operation_load(x, base.x + item));
     }
     return a;
 }

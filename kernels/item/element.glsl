@@ -111,11 +111,11 @@ AccumulatorValue item_value(uvec4 vector, uint stream, uint item) {
 // `position` is the item's index, or its distance from an index that accumulator_moved() adds.
 Accumulator item_accumulator(uvec4 vector, uint stream, uint item, uint position) {
 #if LW_INDEX_BITS == 64
-    return Accumulator(item_value(vector, stream, item), uvec2(position, 0u));
+    return accumulator_of(item_value(vector, stream, item), uvec2(position, 0u));
 #elif LW_INDEX_BITS == 32
-    return Accumulator(item_value(vector, stream, item), position);
+    return accumulator_of(item_value(vector, stream, item), position);
 #else
-    return Accumulator(item_value(vector, stream, item));
+    return accumulator_of(item_value(vector, stream, item));
 #endif
 }
 
@@ -130,7 +130,7 @@ Accumulator stream_accumulator(uvec4 vector, uint stream, uint position) {
         uint value = select(operator_orders(), item_image(word, item), item_integer(word, item));
         whole = select(item == 0u, value, combine32(whole, value));
     }
-    return Accumulator(widen(whole, kElementKind == kSigned && !operator_orders()));
+    return accumulator_of(widen(whole, kElementKind == kSigned && !operator_orders()));
 #else
     Accumulator whole = item_accumulator(vector, stream, 0u, position);
     [[unroll]] for (uint item = 1u; item < kItemsPerStream; ++item) {

@@ -88,11 +88,11 @@ fn item_value(vector: vec4<u32>, stream: u32, item: u32) -> AccumulatorValue {
 // `position` is the item's index, or its distance from an index that accumulator_moved() adds.
 fn item_accumulator(vector: vec4<u32>, stream: u32, item: u32, position: u32) -> Accumulator {
 //#if LW_INDEX_BITS == 64
-    return Accumulator(item_value(vector, stream, item), vec2<u32>(position, 0u));
+    return accumulator_of(item_value(vector, stream, item), vec2<u32>(position, 0u));
 //#elif LW_INDEX_BITS == 32
-    return Accumulator(item_value(vector, stream, item), position);
+    return accumulator_of(item_value(vector, stream, item), position);
 //#else
-    return Accumulator(item_value(vector, stream, item));
+    return accumulator_of(item_value(vector, stream, item));
 //#endif
 }
 
@@ -106,7 +106,7 @@ fn stream_accumulator(vector: vec4<u32>, stream: u32, position: u32) -> Accumula
         let value = select(item_integer(word, item), item_image(word, item), operator_orders());
         whole = select(combine32(whole, value), value, item == 0u);
     }
-    return Accumulator(widen(whole, kElementKind == kSigned && !operator_orders()));
+    return accumulator_of(widen(whole, kElementKind == kSigned && !operator_orders()));
 //#else
     var whole = item_accumulator(vector, stream, 0u, position);
     for (var item = 1u; item < kItemsPerStream; item++) {

@@ -71,7 +71,7 @@ uvec2 result_of_nothing() {
     return select(result_is_wide(), wide, uvec2(narrow, 0u));
 }
 
-#define LW_RESULT_WORDS LW_ACCUMULATOR_WORDS
+#define LW_RESULT_WORDS LW_PLAIN_WORDS
 
 // The words of the result. `total` counts only when `any`: without it is undefined, and nothing may
 // branch on it.

@@ -68,7 +68,7 @@ fn result_of_nothing() -> vec2<u32> {
     return select(vec2<u32>(narrow, 0u), wide, result_is_wide());
 }
 
-const kResultWords = kAccumulatorWords;
+const kResultWords = kPlainWords;
 alias ResultWords = array<u32, kResultWords>;
 
 // The words of the result. `total` counts only when it `holds` something.

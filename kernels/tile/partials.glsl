@@ -35,7 +35,7 @@ void store_partial(uint i, Accumulator a) {
 }
 
 // What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
-#if LW_ORDERED
+#if LW_ORDERED || defined(LW_SEGMENTED)
 
 Accumulator gather_partials(uint groups, uint vlane) {
     uint each = divide_up(groups, kWorkgroupSize);

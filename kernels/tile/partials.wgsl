@@ -23,7 +23,7 @@ fn store_partial(i: u32, a: Accumulator) {
 }
 
 // What a lane holds of `groups` partials; undefined in lanes from lanes_with_partials() on.
-//#if LW_ORDERED
+//#if LW_ORDERED || LW_SEGMENTED
 
 fn gather_partials(groups: u32, vlane: u32) -> Accumulator {
     let each = divide_up(groups, kWorkgroupSize);

@@ -3,7 +3,7 @@
 // What differs: nothing but the spelling.
 //
 // The kernel defines before: ScanValues, an array of kScanRows accumulators; what item/element.wgsl and
-// tile/rows.wgsl ask for.
+// tile/rows.wgsl ask for. With LW_SEGMENTED it defines heads_of_vector.
 
 //#include "item/element.wgsl"
 //#include "tile/rows.wgsl"
@@ -11,13 +11,39 @@
 // Item j of a vector, in the order of the scan.
 fn item_in_order(j: u32) -> u32 { return select(j, kItemsPerVector - 1u - j, kReverse != 0u); }
 
+//#if LW_SEGMENTED
+
+fn is_head(heads: u32, item: u32) -> bool { return ((heads >> item) & 1u) != 0u; }
+
+fn headed(a: Accumulator, heads: u32, item: u32) -> Accumulator {
+    var with_head = a;
+    with_head.head = (heads >> item) & 1u;
+    return with_head;
+}
+
+//#else
+
+fn heads_of_vector(tile: Tile, i: u32) -> u32 { return 0u; }
+
+fn headed(a: Accumulator, heads: u32, item: u32) -> Accumulator { return a; }
+
+//#endif
+
+// Of the items of vector i that are there.
+fn heads_of_items(tile: Tile, i: u32, items: u32) -> u32 {
+    return heads_of_vector(tile, i) & ~(0xffffffffu << items);
+}
+
 // What vector i of a tile combines to.
 fn sum_vector(tile: Tile, i: u32, vector: Vector) -> Accumulator {
     let items = select(items_of_vector(tile, i), kItemsPerVector, tile.items == kTileItems);
     let base = index_of_vector(tile, i);
+    let heads = heads_of_items(tile, i, items);
     var sum = item_or_identity(vector, item_in_order(0u), items, base);
+    sum = headed(sum, heads, item_in_order(0u));
     for (var j = 1u; j < kItemsPerVector; j++) {
-        sum = combine(sum, item_or_identity(vector, item_in_order(j), items, base));
+        let item = item_in_order(j);
+        sum = combine(sum, headed(item_or_identity(vector, item, items, base), heads, item));
     }
     return sum;
 }

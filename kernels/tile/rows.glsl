@@ -28,19 +28,26 @@ struct Tile {
     uint number;  // in memory
     uint items;   // kTileItems, or fewer in the last tile of the input
     bool first;   // of the scan
+#ifdef LW_SEGMENTED
+    bool last;    // of the input
+#endif
 };
 
 Tile tile_in_order(Share share, uint t) {
     uint number = kReverse != 0u ? share.tiles - 1u - t : t;
     uint rest = share.count.x & (kTileItems - 1u);
     bool cut = rest != 0u && number == share.tiles - 1u;
+#ifdef LW_SEGMENTED
+    return Tile(number, cut ? rest : kTileItems, t == 0u, number == share.tiles - 1u);
+#else
     return Tile(number, cut ? rest : kTileItems, t == 0u);
+#endif
 }
 
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
 uint vector_of_row(uint row, uint vlane, const bool summed) {
     uint place = scan_place(row, vlane);
-#if LW_ORDERED
+#if LW_ORDERED || defined(LW_SEGMENTED)
     if (summed) place = vlane * kScanRows + row;
 #endif
     return kReverse != 0u ? kTileVectors - 1u - place : place;

@@ -20,19 +20,20 @@ struct Tile {
     number: u32,  // in memory
     items: u32,   // kTileItems, or fewer in the last tile of the input
     first: bool,  // of the scan
+    last: bool,   // of the input
 }
 
 fn tile_in_order(share: Share, t: u32) -> Tile {
     let number = select(t, share.tiles - 1u - t, kReverse != 0u);
     let rest = share.count.x & (kTileItems - 1u);
-    let cut = rest != 0u && number == share.tiles - 1u;
-    return Tile(number, select(kTileItems, rest, cut), t == 0u);
+    let last = number == share.tiles - 1u;
+    return Tile(number, select(kTileItems, rest, rest != 0u && last), t == 0u, last);
 }
 
 // The vector of a lane's row in its tile. With `summed` only what the tile combines to is wanted.
 fn vector_of_row(row: u32, lane: Lane, group: Group, summed: bool) -> u32 {
     var place = scan_place(row, lane, group);
-//#if LW_ORDERED
+//#if LW_ORDERED || LW_SEGMENTED
     if (summed) { place = lane.number * kScanRows + row; }
 //#endif
     return select(place, kTileVectors - 1u - place, kReverse != 0u);

@@ -6,6 +6,8 @@
 //     inclusive                bpx bpxy bpxyz bpxyzw
 //     exclusive                bp bpx bpxy bpxyz
 //
+// Of segments (LW_SEGMENTED) each begins with the initial value, or an exclusive one with nothing.
+//
 // The kernel defines before: LW_OUTPUT_BINDING; what item/result.glsl asks for; tile/row_sums.glsl's;
 // kExclusive, kHasInitial (constants, 0 or 1), kInitialLow, kInitialHigh (constants: an accumulator's
 // value).
@@ -56,15 +58,31 @@ Accumulator initial_value() {
 #endif
 }
 
+#ifdef LW_SEGMENTED
+
+Accumulator with_initial(Accumulator before) { return before; }
+
+// What an item's segment gives it, of what is combined before the item or up to it.
+Accumulator result_in_segment(Accumulator a, bool begins) {
+    a = accumulator_select(kExclusive != 0u && begins, accumulator_identity(), a);
+    a.head = 0u;
+    if (kHasInitial != 0u) a = combine(initial_value(), a);
+    return a;
+}
+
+#else
+
 // What all items before the tile combine to, the initial value first, from what the tiles before it
 // do.
 Accumulator with_initial(Accumulator before) {
     return kHasInitial != 0u ? combine(initial_value(), before) : before;
 }
 
+#endif
+
 // The results of a vector of which `items` are there. `running` is what everything before it combines to;
-// `maybe_first`: its item `first_item` may be the first of the scan. With `whole` all items are there.
-uint[kResultWordsPerVector] words_of_results(Vector vector, uint items, uvec2 base,
+// `maybe_first`: its item `first_item` may be the first of the scan, or any the first of a segment. With `whole` all items are there.
+uint[kResultWordsPerVector] words_of_results(Vector vector, uint heads, uint items, uvec2 base,
                                              Accumulator running, bool maybe_first, uint first_item,
                                              const bool whole) {
     uint words[kResultWordsPerVector];
@@ -73,16 +91,22 @@ uint[kResultWordsPerVector] words_of_results(Vector vector, uint items, uvec2 ba
         Accumulator with_item;
 #ifdef LW_CUSTOM
         if (whole) {
-            with_item = item_held(vector, item, base);
+            with_item = headed(item_held(vector, item, base), heads, item);
             with_item = j == 0u ? combine(running, with_item) : combine_held(running, with_item);
         } else
 #endif
         {
-            with_item = combine(running, item_or_identity(vector, item, items, base));
+            with_item = item_or_identity(vector, item, items, base);
+            with_item = combine(running, headed(with_item, heads, item));
         }
-        uint result[LW_RESULT_WORDS] =
-            words_of_result(accumulator_select(kExclusive != 0u, running, with_item),
-                            !(maybe_first && item == first_item));
+        Accumulator given = accumulator_select(kExclusive != 0u, running, with_item);
+#ifdef LW_SEGMENTED
+        bool is_first = is_head(heads, item);
+        given = result_in_segment(given, is_first);
+#else
+        bool is_first = item == first_item;
+#endif
+        uint result[LW_RESULT_WORDS] = words_of_result(given, !(maybe_first && is_first));
         [[unroll]] for (uint word = 0u; word < LW_RESULT_WORDS; ++word) {
             // No index that is not a constant: the array stays in registers.
             if (kReverse != 0u) {
@@ -105,18 +129,25 @@ void store_tile(Tile tile, uint vlane, Vector vectors[kScanRows],
         bool whole = tile.items == kTileItems;
         uint items = whole ? kItemsPerVector : items_of_vector(tile, i);
         uvec2 base = index_of_vector(tile, i);
+        uint heads = heads_of_items(tile, i, items);
         // The first result of an exclusive scan without an initial value has nothing to give.
         uint first_item = (kReverse != 0u ? tile.items - 1u : 0u) - i * kItemsPerVector;
+#ifdef LW_SEGMENTED
+        bool maybe_first = kExclusive != 0u && kHasInitial == 0u;
+#else
         bool maybe_first = kExclusive != 0u && kHasInitial == 0u && tile.first;
+#endif
         Accumulator running = combine(before, prefixes[row]);
         uint words[kResultWordsPerVector];
 #ifdef LW_CUSTOM
         if (items == kItemsPerVector) {
-            words = words_of_results(vectors[row], items, base, running, maybe_first, first_item, true);
+            words = words_of_results(vectors[row], heads, items, base, running, maybe_first,
+                                     first_item, true);
         } else
 #endif
         {
-            words = words_of_results(vectors[row], items, base, running, maybe_first, first_item, false);
+            words = words_of_results(vectors[row], heads, items, base, running, maybe_first,
+                                     first_item, false);
         }
         if (kResultWordsPerVector % 4u == 0u && (whole || items == kItemsPerVector)) {
             [[unroll]] for (uint q = 0u; q < kResultWordsPerVector / 4u; ++q) {

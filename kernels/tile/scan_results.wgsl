@@ -43,11 +43,26 @@ fn initial_value() -> Accumulator {
 //#endif
 }
 
+//#if LW_SEGMENTED
+
+fn with_initial(before: Accumulator) -> Accumulator { return before; }
+
+// What an item's segment gives it, of what is combined before the item or up to it.
+fn result_in_segment(a: Accumulator, begins: bool) -> Accumulator {
+    var given = accumulator_select(kExclusive != 0u && begins, accumulator_identity(), a);
+    given.head = 0u;
+    return accumulator_select(kHasInitial != 0u, combine(initial_value(), given), given);
+}
+
+//#else
+
 // What all items before the tile combine to, the initial value first, from what the tiles before it
 // do.
 fn with_initial(before: Accumulator) -> Accumulator {
     return accumulator_select(kHasInitial != 0u, combine(initial_value(), before), before);
 }
+
+//#endif
 
 // Writes the tile's results. `before` is what everything before the tile combines to, prefixes what
 // the values of the tile before each row do.
@@ -58,17 +73,24 @@ fn store_tile(tile: Tile, lane: Lane, group: Group, vectors: ptr<function, RowVe
         let whole = tile.items == kTileItems;
         let items = select(items_of_vector(tile, i), kItemsPerVector, whole);
         let base = index_of_vector(tile, i);
+        let heads = heads_of_items(tile, i, items);
         // The first result of an exclusive scan without an initial value has nothing to give.
         let first_item = select(0u, tile.items - 1u, kReverse != 0u);
-        let maybe_first = kExclusive != 0u && kHasInitial == 0u && tile.first;
+        let maybe_nothing = kExclusive != 0u && kHasInitial == 0u;
         var running = combine(before, (*prefixes)[row]);
         var words: array<u32, kResultWordsPerVector>;
         for (var j = 0u; j < kItemsPerVector; j++) {
             let item = item_in_order(j);
-            let with_item = combine(running, item_or_identity((*vectors)[row], item, items, base));
-            let holds = !(maybe_first && i * kItemsPerVector + item == first_item);
-            var result_words =
-                words_of_result(accumulator_select(kExclusive != 0u, running, with_item), holds);
+            let loaded = item_or_identity((*vectors)[row], item, items, base);
+            let with_item = combine(running, headed(loaded, heads, item));
+            var given = accumulator_select(kExclusive != 0u, running, with_item);
+//#if LW_SEGMENTED
+            let is_first = is_head(heads, item);
+            given = result_in_segment(given, is_first);
+//#else
+            let is_first = tile.first && i * kItemsPerVector + item == first_item;
+//#endif
+            var result_words = words_of_result(given, !(maybe_nothing && is_first));
             for (var word = 0u; word < kResultWords; word++) {
                 words[item * kResultWords + word] = result_words[word];
             }

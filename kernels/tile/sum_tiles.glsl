@@ -18,14 +18,14 @@ Accumulator workgroup_sum_tiles(Share share, uint first, uint end, uint vlane) {
         Vector vectors[kScanRows];
         load_tile(tile, vlane, true, vectors);
         Accumulator more = sum_lane(tile, vlane, vectors);
-#if LW_ORDERED
+#if LW_ORDERED || defined(LW_SEGMENTED)
         // Tile by tile: lanes in the order of this one, before those of the next.
         if (t != first) barrier();
         more = workgroup_reduce(more, vlane, kWorkgroupSize);
 #endif
         sum = combine(sum, more);
     }
-#if !LW_ORDERED
+#if !LW_ORDERED && !defined(LW_SEGMENTED)
     sum = workgroup_reduce(sum, vlane, kWorkgroupSize);
 #endif
     return sum;

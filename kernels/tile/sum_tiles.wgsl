@@ -15,14 +15,14 @@ fn workgroup_sum_tiles(share: Share, first: u32, end: u32, lane: Lane, group: Gr
         let tile = tile_in_order(share, t);
         var vectors = load_tile(tile, lane, group, true);
         var more = sum_lane(tile, lane, group, &vectors);
-//#if LW_ORDERED
+//#if LW_ORDERED || LW_SEGMENTED
         // Tile by tile: lanes in the order of this one, before those of the next.
         if (t != first) { workgroupBarrier(); }
         more = workgroup_reduce(more, lane, group, kWorkgroupSize);
 //#endif
         sum = combine(sum, more);
     }
-//#if !LW_ORDERED
+//#if !LW_ORDERED && !LW_SEGMENTED
     sum = workgroup_reduce(sum, lane, group, kWorkgroupSize);
 //#endif
     return sum;

@@ -48,6 +48,9 @@ Accumulator subgroup_scan(inout Accumulator value, uint width) {
         Accumulator sum = subgroup_shuffle_held(value, width - 1u);
         value = subgroup_shuffle_held(value, (lane - 1u) & (lanes - 1u));
         value.holds = lane == 0u ? 0u : 1u;
+#ifdef LW_SEGMENTED
+        if (lane == 0u) value.head = 0u;
+#endif
         return sum;
     }
 #endif

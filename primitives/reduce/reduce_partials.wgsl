@@ -21,6 +21,7 @@ const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
 const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
+const LW_SEGMENTED = 0u;          // 1: accumulators know of segments (item/segmented.wgsl)
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const kWorkgroupSize = 256u;      // id 0; a power of two

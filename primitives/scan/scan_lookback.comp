@@ -34,6 +34,7 @@
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
 // LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
+// LW_SEGMENTED: the scan begins anew with every segment (tile/heads.glsl); else there is one.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // LW_ATOMIC64: a flag beside each word of a value; else beside each half of one.
@@ -74,16 +75,27 @@ layout(constant_id = 13) const uint kPatience = 4096u;     // looks at an empty 
 layout(constant_id = 14) const uint kSilentTile = ~0u;     // of a test: publishes nothing
 layout(constant_id = 15) const uint kMostEpochs = 1023u;   // before the state is cleared
 layout(constant_id = 16) const uint kMostTiles = 1u;       // that the state has room for
+#ifdef LW_SEGMENTED
+layout(constant_id = 17) const uint kMarkBits = 1u;        // of a flag or key
+layout(constant_id = 18) const uint kMarksAreKeys = 0u;    // 0: flags
+#endif
 const uint kElementBits = LW_ELEMENT_BITS;
 #define kScanRows kVectors
 
+#ifdef LW_SEGMENTED
+#define LW_BINDINGS 5
+#else
 #define LW_BINDINGS 4
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_OUTPUT_BINDING 1
 #define LW_STATE_BINDING 3
 #define LW_SCRATCH
 #include "tile/memory.glsl"
 LW_BUFFER(scratch, 2, readonly)
+#ifdef LW_SEGMENTED
+LW_BUFFER(marks, 4, readonly)
+#endif
 
 #ifdef LW_FORM_SUBGROUP
 #include "subgroup/ballot.glsl"
@@ -95,6 +107,7 @@ LW_BUFFER(scratch, 2, readonly)
 #endif
 #include "tile/look_back.glsl"
 #include "tile/scan_results.glsl"
+#include "tile/heads.glsl"
 
 shared uvec2 sh_ticket;  // tile, epoch
 

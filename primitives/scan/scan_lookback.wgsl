@@ -27,6 +27,7 @@ const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
 const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
+const LW_SEGMENTED = 0u;          // 1: the scan begins anew with every segment (tile/heads.wgsl)
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors
@@ -45,6 +46,8 @@ const kPatience = 4096u;          // id 13; looks at an empty tile
 const kSilentTile = 4294967295u;  // id 14; of a test: publishes nothing
 const kMostEpochs = 1023u;        // id 15; before the state is cleared
 const kMostTiles = 1u;            // id 16; that the state has room for
+const kMarkBits = 1u;             // id 17; of a flag or key
+const kMarksAreKeys = 0u;         // id 18; 0: flags
 const LW_IN_PLACE = 0u;           // always
 // End of the prologue.
 //#if LW_IN_PLACE
@@ -67,6 +70,9 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#endif
 @group(0) @binding(2) var<storage, read> scratch: array<u32>;
 @group(0) @binding(3) var<storage, read_write> state: array<atomic<u32>>;
+//#if LW_SEGMENTED
+@group(0) @binding(4) var<storage, read> marks: array<u32>;
+//#endif
 
 //#if LW_FORM_SUBGROUP
 //#include "workgroup/reduce_subgroup.wgsl"
@@ -77,6 +83,7 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#endif
 //#include "tile/look_back.wgsl"
 //#include "tile/scan_results.wgsl"
+//#include "tile/heads.wgsl"
 
 var<workgroup> sh_ticket: vec2<u32>;  // tile, epoch
 

@@ -27,6 +27,7 @@
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
 // LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
+// LW_SEGMENTED: the scan begins anew with every segment (tile/heads.glsl); else there is one.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
@@ -54,14 +55,25 @@ layout(constant_id = 4) const uint kPartialsOffset = 64u;  // words of scratch b
 layout(constant_id = 5) const uint kSubgroupSize = 0u;     // 0: read in the shader
 layout(constant_id = 6) const uint kFullSubgroups = 0u;    // 1: promised by the API
 layout(constant_id = 7) const uint kReverse = 0u;          // 1: from the last item to the first
+#ifdef LW_SEGMENTED
+layout(constant_id = 17) const uint kMarkBits = 1u;        // of a flag or key
+layout(constant_id = 18) const uint kMarksAreKeys = 0u;    // 0: flags
+#endif
 const uint kElementBits = LW_ELEMENT_BITS;
 #define kScanRows kVectors
 
+#ifdef LW_SEGMENTED
+#define LW_BINDINGS 3
+#else
 #define LW_BINDINGS 2
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_SCRATCH
 #include "tile/memory.glsl"
 LW_BUFFER(scratch, 1, coherent)
+#ifdef LW_SEGMENTED
+LW_BUFFER(marks, 2, readonly)
+#endif
 
 #include "tile/partials.glsl"
 #ifdef LW_FORM_SUBGROUP
@@ -72,6 +84,7 @@ LW_BUFFER(scratch, 1, coherent)
 #include "workgroup/scan_barrier.glsl"
 #endif
 #include "tile/sum_tiles.glsl"
+#include "tile/heads.glsl"
 
 void main() {
     uint vlane = lane_number();

@@ -23,6 +23,7 @@ const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
 const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
+const LW_SEGMENTED = 0u;          // 1: the scan begins anew with every segment (tile/heads.wgsl)
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors
@@ -32,6 +33,8 @@ const kOperator = 0u;             // id 2; item/names.wgsl
 const kElementKind = 0u;          // id 3; item/names.wgsl
 const kPartialsOffset = 64u;      // id 4; words of scratch before the partials
 const kReverse = 0u;              // id 7; 1: from the last item to the first
+const kMarkBits = 1u;             // id 17; of a flag or key
+const kMarksAreKeys = 0u;         // id 18; 0: flags
 // End of the prologue.
 
 const kElementBits = LW_ELEMENT_BITS;
@@ -44,6 +47,9 @@ alias ScanValues = array<Accumulator, kScanRows>;
 @group(0) @binding(0) var<storage, read> input: array<u32>;
 //#endif
 @group(0) @binding(1) var<storage, read_write> scratch: array<u32>;
+//#if LW_SEGMENTED
+@group(0) @binding(2) var<storage, read> marks: array<u32>;
+//#endif
 
 //#include "tile/partials.wgsl"
 //#if LW_FORM_SUBGROUP
@@ -54,6 +60,7 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#include "workgroup/scan_barrier.wgsl"
 //#endif
 //#include "tile/sum_tiles.wgsl"
+//#include "tile/heads.wgsl"
 
 fn run(lane: Lane, group: Group) {
     let share = read_share();

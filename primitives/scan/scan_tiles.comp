@@ -31,6 +31,7 @@
 #define LW_INDEX_BITS 0  // 32 or 64: argmin and argmax
 #endif
 // LW_CUSTOM: a caller's types and operator (item/custom.glsl); else stock ones.
+// LW_SEGMENTED: the scan begins anew with every segment (tile/heads.glsl); else there is one.
 // LW_FORM_SUBGROUP: subgroup operations; else barriers alone.
 // LW_DEVICE_ADDRESS: buffers by address; else by descriptor.
 // End of the prologue.
@@ -62,15 +63,26 @@ layout(constant_id = 8) const uint kExclusive = 0u;        // 1: without the ite
 layout(constant_id = 9) const uint kHasInitial = 0u;       // 1: the initial value counts
 layout(constant_id = 10) const uint kInitialLow = 0u;      // as words of an accumulator
 layout(constant_id = 11) const uint kInitialHigh = 0u;
+#ifdef LW_SEGMENTED
+layout(constant_id = 17) const uint kMarkBits = 1u;        // of a flag or key
+layout(constant_id = 18) const uint kMarksAreKeys = 0u;    // 0: flags
+#endif
 const uint kElementBits = LW_ELEMENT_BITS;
 #define kScanRows kVectors
 
+#ifdef LW_SEGMENTED
+#define LW_BINDINGS 4
+#else
 #define LW_BINDINGS 3
+#endif
 #define LW_INPUT_BINDING 0
 #define LW_OUTPUT_BINDING 1
 #define LW_SCRATCH
 #include "tile/memory.glsl"
 LW_BUFFER(scratch, 2, coherent)
+#ifdef LW_SEGMENTED
+LW_BUFFER(marks, 3, readonly)
+#endif
 
 #include "tile/partials.glsl"
 #ifdef LW_FORM_SUBGROUP
@@ -79,6 +91,7 @@ LW_BUFFER(scratch, 2, coherent)
 #include "workgroup/scan_barrier.glsl"
 #endif
 #include "tile/scan_results.glsl"
+#include "tile/heads.glsl"
 
 // What the partials of the workgroups before this one combine to, in their order.
 Accumulator workgroup_partials_before(uint group, uint vlane, inout uint turn) {

@@ -27,6 +27,7 @@ const LW_FORM_SUBGROUP = 0u;      // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;        // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;      // the size that the pass requires; 0: none
 const LW_ENABLE = 1u;             // 0: the language has no `enable subgroups`
+const LW_SEGMENTED = 0u;          // 1: the scan begins anew with every segment (tile/heads.wgsl)
 const LW_CUSTOM = 0u;             // 1: a caller's types and operator (item/custom.wgsl)
 const LW_ORDERED = 0u;            // 1: that operator is not commutative
 const LW_INPUT_QUADS = 1u;        // 0: custom elements fill no whole 16-byte vectors
@@ -42,6 +43,8 @@ const kExclusive = 0u;            // id 8; 1: without the item itself
 const kHasInitial = 0u;           // id 9; 1: the initial value counts
 const kInitialLow = 0u;           // id 10; as words of an accumulator
 const kInitialHigh = 0u;          // id 11
+const kMarkBits = 1u;             // id 17; of a flag or key
+const kMarksAreKeys = 0u;         // id 18; 0: flags
 // End of the prologue.
 
 const kElementBits = LW_ELEMENT_BITS;
@@ -65,6 +68,9 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#endif
 //#endif
 @group(0) @binding(2) var<storage, read_write> scratch: array<u32>;
+//#if LW_SEGMENTED
+@group(0) @binding(3) var<storage, read> marks: array<u32>;
+//#endif
 
 //#include "tile/partials.wgsl"
 //#if LW_FORM_SUBGROUP
@@ -73,6 +79,7 @@ alias ScanValues = array<Accumulator, kScanRows>;
 //#include "workgroup/scan_barrier.wgsl"
 //#endif
 //#include "tile/scan_results.wgsl"
+//#include "tile/heads.wgsl"
 
 // What the partials of the workgroups before this one combine to, in their order.
 fn workgroup_partials_before(lane: Lane, group: Group, turn: ptr<function, u32>) -> Accumulator {

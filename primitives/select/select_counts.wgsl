@@ -22,6 +22,7 @@ const LW_ACCUMULATOR_BITS = 32u;  // always: counts are sums of unsigned words
 const LW_INDEX_BITS = 0u;     // always
 const LW_CUSTOM = 0u;         // always
 const LW_ORDERED = 0u;        // always
+const LW_SEGMENTED = 0u;      // always
 const LW_FORM_SUBGROUP = 0u;  // 1: subgroup operations; else barriers alone
 const LW_SUBGROUP_ID = 0u;    // 1: the language has subgroup_id and num_subgroups
 const LW_SUBGROUP_SIZE = 0u;  // the size that the pass requires; 0: none

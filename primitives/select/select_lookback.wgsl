@@ -27,6 +27,7 @@ const LW_ACCUMULATOR_BITS = 32u;  // always: counts are sums of unsigned words
 const LW_INDEX_BITS = 0u;     // always
 const LW_CUSTOM = 0u;         // always
 const LW_ORDERED = 0u;        // always
+const LW_SEGMENTED = 0u;      // always
 const LW_VALUES = 0u;         // 1: values travel with the items
 const LW_REJECTED = 0u;       // 1: what is not kept has a buffer of its own
 const LW_FORM_SUBGROUP = 0u;  // 1: subgroup operations; else barriers alone

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/core/arithmetic.hpp"
 #include "src/core/custom.hpp"
 #include "src/core/tiers.hpp"
 
@@ -71,7 +72,8 @@ std::uint32_t result_bytes(const Combination& combination) {
 }
 
 std::uint32_t AccumulatorLayout::workgroup_bytes() const {
-    return custom != nullptr ? detail::workgroup_bytes(*custom) : bytes();
+    if (custom != nullptr) return detail::workgroup_bytes(*custom, segmented);
+    return static_cast<std::uint32_t>(round_up(bytes(), value_bits / 8));
 }
 
 std::string AccumulatorLayout::name() const {

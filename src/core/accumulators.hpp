@@ -54,8 +54,11 @@ struct AccumulatorLayout {
     std::uint32_t value_bits = 32;
     std::uint32_t index_bits = 0;  // argmin and argmax
     const CustomOperator* custom = nullptr;
+    bool segmented = false;  // with a head (kernels/item/segmented.glsl): a word more
 
-    std::uint32_t bytes() const { return (value_bits + index_bits) / 8; }  // in scratch and state
+    std::uint32_t bytes() const {  // in scratch and state
+        return (value_bits + index_bits) / 8 + (segmented ? 4 : 0);
+    }
     std::uint32_t workgroup_bytes() const;  // in workgroup memory, at most
     std::string name() const;               // "a32_i32": in kernel names
 };

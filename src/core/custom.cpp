@@ -210,7 +210,7 @@ std::uint32_t words_of(const Fields& fields) {
     return static_cast<std::uint32_t>(divide_up(bytes_of(fields), 4));
 }
 
-std::uint32_t workgroup_bytes(const CustomOperator& custom) {
+std::uint32_t workgroup_bytes(const CustomOperator& custom, bool segmented) {
     std::uint32_t bytes = 0;
     std::uint32_t alignment = 4;
     const Fields value = value_of(custom);
@@ -224,7 +224,7 @@ std::uint32_t workgroup_bytes(const CustomOperator& custom) {
     // A struct inside the accumulator's ends at a multiple of its alignment, before the flag.
     const bool is_struct = !value[0].name.empty();
     bytes = static_cast<std::uint32_t>(round_up(bytes, is_struct ? alignment : 4));
-    return static_cast<std::uint32_t>(round_up(bytes + 4, alignment));
+    return static_cast<std::uint32_t>(round_up(bytes + (segmented ? 8 : 4), alignment));
 }
 
 bool uses_int64(const CustomOperator& custom) {

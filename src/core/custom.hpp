@@ -20,8 +20,8 @@ std::string kernel_types(const CustomOperator& custom);
 std::uint32_t words_of(const Fields& fields);
 
 // Bytes that an accumulator takes in workgroup memory, at most: drivers may align its fields like
-// std430, and a flag says whether it holds anything.
-std::uint32_t workgroup_bytes(const CustomOperator& custom);
+// std430, and a flag says whether it holds anything; a segmented one has a head, too.
+std::uint32_t workgroup_bytes(const CustomOperator& custom, bool segmented);
 
 // Whether any type has scalars of that kind, for which devices need a feature.
 bool uses_int64(const CustomOperator& custom);

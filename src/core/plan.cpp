@@ -138,6 +138,8 @@ std::string to_text(const Plan& plan) {
         line("  {:<{}}{} bytes, the binding's own", "state", width, plan.state_bytes);
     if (plan.in_place) line("  the output may be the input");
     if (plan.max_results) line("  up to {} results", *plan.max_results);
+    if (plan.segment_result_bytes != 0)
+        line("  a result of {} bytes for each segment", plan.segment_result_bytes);
     if (plan.result != Role::output) line("  the result is in the {}", to_text(plan.result));
     line("passes");
     for (const Pass& pass : plan.passes) {
@@ -182,6 +184,7 @@ std::string plan_to_json(const Plan& plan) {
               {"value_bytes", plan.value_bytes},
               {"flag_bits", plan.flag_bits},
               {"max_results", plan.max_results ? Json(*plan.max_results) : Json()},
+              {"segment_result_bytes", plan.segment_result_bytes},
               {"in_place", plan.in_place},
               {"result", to_text(plan.result)},
               {"share",

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lanewise/operators.hpp"
@@ -66,12 +69,11 @@ Result<void> plan_and_run(Gpu::State& gpu, const Desc& desc,
     }
 }
 
-// Fills outcome.bytes and outcome.report.
-template <class Outcome, class Desc>
-Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, Desc desc,
-                            const Primitive<Desc>& primitive) {
+// Sets desc.max_count from the items.
+template <class Desc>
+Result<void> take_items(std::span<const std::byte> data, Desc& desc) {
     if (desc.custom) {
-        if (auto checked = check(*desc.custom); !checked) return tl::unexpected(checked.error());
+        if (auto checked = check(*desc.custom); !checked) return checked;
     }
     const std::size_t element_bytes = detail::element_bytes(combination_of(desc));
     if (data.size() % element_bytes != 0) {
@@ -81,6 +83,33 @@ Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, De
                               element_text(combination_of(desc)), element_bytes)});
     }
     desc.max_count = data.size() / element_bytes;
+    return {};
+}
+
+// An error where offsets descend or pass the `count` items. `what`: "keys".
+inline Result<void> check_offsets(std::span<const std::uint32_t> offsets, std::uint64_t count,
+                                  const char* what) {
+    const auto bad = [](std::string message) {
+        return tl::unexpected(Error{ErrorCode::bad_argument, std::move(message), nullptr});
+    };
+    const auto falls = std::ranges::is_sorted_until(offsets);
+    if (falls != offsets.end()) {
+        return bad(
+            fmt::format("offset {} is {}, below the one before, {}: offsets must not descend",
+                        falls - offsets.begin(), *falls, *(falls - 1)));
+    }
+    if (!offsets.empty() && offsets.back() > count) {
+        return bad(
+            fmt::format("the last offset is {}, past the {} {}", offsets.back(), count, what));
+    }
+    return {};
+}
+
+// Fills outcome.bytes and outcome.report.
+template <class Outcome, class Desc>
+Result<Outcome> run_on_host(Gpu::State& gpu, std::span<const std::byte> data, Desc desc,
+                            const Primitive<Desc>& primitive) {
+    if (auto taken = take_items(data, desc); !taken) return tl::unexpected(taken.error());
     Outcome outcome;
     outcome.bytes.assign(primitive.output_bytes(desc), std::byte{});
     auto ran = plan_and_run(gpu, desc, primitive.plan, {.input = data, .output = outcome.bytes},

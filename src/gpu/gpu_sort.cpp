@@ -79,26 +79,13 @@ Result<SortResult> sort_bytes(Gpu::State& gpu, std::span<const std::byte> keys,
     return result;
 }
 
-Result<void> check_offsets(std::span<const std::uint32_t> offsets, std::uint64_t count) {
-    const auto falls = std::ranges::is_sorted_until(offsets);
-    if (falls != offsets.end()) {
-        return bad(
-            fmt::format("offset {} is {}, below the one before, {}: offsets must not descend",
-                        falls - offsets.begin(), *falls, *(falls - 1)));
-    }
-    if (!offsets.empty() && offsets.back() > count) {
-        return bad(fmt::format("the last offset is {}, past the {} keys", offsets.back(), count));
-    }
-    return {};
-}
-
 Result<SortResult> segmented_sort_bytes(Gpu::State& gpu, std::span<const std::byte> keys,
                                         std::span<const std::byte> values,
                                         std::span<const std::uint32_t> offsets,
                                         SegmentedSortDesc desc) {
     const auto counted = take_count(keys, values, desc, desc.argsort ? kArgsortMakesValues : "");
     if (!counted) return tl::unexpected(counted.error());
-    if (const auto right = check_offsets(offsets, desc.max_count); !right)
+    if (const auto right = detail::check_offsets(offsets, desc.max_count, "keys"); !right)
         return tl::unexpected(right.error());
     const std::uint64_t value_bytes = desc.argsort ? sizeof(std::uint32_t) : desc.value_bytes;
     SortResult result;

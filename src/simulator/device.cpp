@@ -59,6 +59,14 @@ struct Binding::State {
         }
         if (role == Role::rejected) return (found - results) * plan.result_bytes;
         if (plan.max_results) results = std::min(results, *plan.max_results);
+        if (role == Role::output && plan.segment_result_bytes != 0) {
+            std::vector<std::uint32_t> offsets(offset_words);
+            if (!offsets.empty())
+                std::memcpy(offsets.data(), buffers.offsets.memory.data(), 4 * offsets.size());
+            // Of segments that descend nothing is promised.
+            if (offsets.empty() || !std::ranges::is_sorted(offsets)) return 0;
+            return (offsets.size() - 1) * plan.segment_result_bytes;
+        }
         const bool keys = role == plan.result;
         const std::uint32_t each = !keys                  ? plan.value_bytes
                                    : role == Role::output ? plan.result_bytes

@@ -16,7 +16,7 @@ run info --json
 expect_good
 check "valid JSON" valid_json
 check "devices" json '"llvmpipe" in str(j) or "SwiftShader" in str(j)'
-for primitive in reduce scan sort segmented_sort split select top_k histogram; do
+for primitive in reduce scan sort segmented_sort split select top_k histogram segmented_reduce; do
     check "the tier of $primitive" json "j['devices'][0]['primitives']['$primitive']['tier'] in ('pinned', 'portable', 'barrier')"
     check "its tiers" json "[t['tier'] for t in j['devices'][0]['primitives']['$primitive']['tiers']] == ['pinned', 'portable', 'barrier']"
 done

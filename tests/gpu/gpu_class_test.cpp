@@ -300,6 +300,35 @@ TEST_F(GpuClass, RefusesWhatIsNoSelect) {
     refused(gpu().select(bytes, bytes.first(100), bytes, {.indices = true}), "indices are made");
 }
 
+template <class T>
+void expect_segmented_sums(Gpu& gpu, const std::vector<T>& items) {
+    const std::vector<std::uint32_t> offsets{3, 3, 50, 51, 1500, 2990};
+    const auto sums = gpu.segmented_reduce(items, offsets);
+    std::vector<T> expected;
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+        expected.push_back(
+            std::accumulate(items.begin() + offsets[s], items.begin() + offsets[s + 1], T{}));
+    }
+    EXPECT_EQ(sums, expected);
+    EXPECT_EQ(gpu.segmented_reduce(items, std::vector<std::uint32_t>{}), std::vector<T>{});
+    EXPECT_EQ(gpu.segmented_reduce(std::vector<T>{}, std::vector<std::uint32_t>{0, 0}),
+              std::vector<T>{T{}});
+}
+
+TEST_F(GpuClass, ReducesSegmentsOfEveryTypeOfItsInterface) {
+    std::vector<std::int32_t> i32(3000);
+    for (std::size_t i = 0; i < i32.size(); ++i)
+        i32[i] = static_cast<std::int32_t>(hash(1, i) % 2000) - 1000;
+    expect_segmented_sums(gpu(), i32);
+    expect_segmented_sums(gpu(), std::vector<std::uint32_t>(i32.begin(), i32.end()));
+    expect_segmented_sums(gpu(), std::vector<float>(i32.begin(), i32.end()));
+    expect_segmented_sums(gpu(), std::vector<std::uint64_t>(i32.begin(), i32.end()));
+    expect_segmented_sums(gpu(), std::vector<std::int64_t>(i32.begin(), i32.end()));
+    expect_segmented_sums(gpu(), std::vector<double>(i32.begin(), i32.end()));
+    const std::vector<std::uint32_t> offsets{0, 5};
+    EXPECT_FALSE(gpu().segmented_reduce(i32, offsets, Operator::argmin));
+}
+
 // What the host can see is wrong is refused, with the first place where it is.
 TEST_F(GpuClass, RefusesWrongSegments) {
     const std::vector<std::uint32_t> keys(10);
@@ -308,6 +337,10 @@ TEST_F(GpuClass, RefusesWrongSegments) {
         ASSERT_FALSE(sorted);
         EXPECT_EQ(sorted.error().code, ErrorCode::bad_argument);
         EXPECT_NE(sorted.error().message.find(word), std::string::npos) << sorted.error().message;
+        const auto reduced = gpu().segmented_reduce(keys, offsets);
+        ASSERT_FALSE(reduced);
+        EXPECT_EQ(reduced.error().code, ErrorCode::bad_argument);
+        EXPECT_NE(reduced.error().message.find(word), std::string::npos) << reduced.error().message;
     };
     refused({0, 5, 4, 10}, "offset 2 is 4");
     refused({0, 11}, "11");

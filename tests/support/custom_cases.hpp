@@ -47,6 +47,10 @@ struct CustomCase {
     Bytes hostile;  // an element that spoils the answer
     // `op` has nothing and initial as the run has them.
     std::function<Bytes(const CustomOperator& op, std::span<const std::byte> items)> reduce;
+    // Of items [begin, end) alone.
+    std::function<Bytes(const CustomOperator& op, std::span<const std::byte> items,
+                        std::size_t begin, std::size_t end)>
+        reduce_part;
     std::function<Bytes(const CustomOperator& op, std::span<const std::byte> items, ScanKind,
                         Direction)>
         scan;
@@ -102,12 +106,16 @@ CustomCase make_case(CustomOperator op, E hostile, R nothing, V initial, Make ma
         if (!custom.nothing.empty()) std::memcpy(&result, custom.nothing.data(), sizeof(R));
         return result;
     };
-    made.reduce = [=](const CustomOperator& custom, std::span<const std::byte> items) {
-        const std::size_t count = items.size() / sizeof(E);
-        if (count == 0) return raw(of_nothing(custom));
-        V sum = value_at(items, 0);
-        for (std::size_t i = 1; i < count; ++i) sum = combine(sum, value_at(items, i));
+    made.reduce_part = [=](const CustomOperator& custom, std::span<const std::byte> items,
+                           std::size_t begin, std::size_t end) {
+        if (begin == end) return raw(of_nothing(custom));
+        V sum = value_at(items, begin);
+        for (std::size_t i = begin + 1; i < end; ++i) sum = combine(sum, value_at(items, i));
         return raw<R>(store(sum));
+    };
+    made.reduce = [part = made.reduce_part](const CustomOperator& custom,
+                                            std::span<const std::byte> items) {
+        return part(custom, items, 0, items.size() / sizeof(E));
     };
     made.scan = [=](const CustomOperator& custom, std::span<const std::byte> items, ScanKind kind,
                     Direction direction) {

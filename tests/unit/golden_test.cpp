@@ -12,6 +12,7 @@
 #include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_reduce.hpp"
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/select.hpp"
 #include "lanewise/sort.hpp"
@@ -22,9 +23,8 @@
 namespace lanewise::test {
 namespace {
 
-using AnyDesc = std::variant<ReduceDesc, ScanDesc, SortDesc, SegmentedSortDesc, SplitDesc, TopKDesc,
-                             SelectDesc,
-                             HistogramDesc>;
+using AnyDesc = std::variant<ReduceDesc, ScanDesc, SegmentedReduceDesc, SortDesc, SegmentedSortDesc,
+                             SplitDesc, TopKDesc, SelectDesc, HistogramDesc>;
 
 struct Case {
     const char* name;
@@ -70,6 +70,17 @@ const Case kCases[] = {
      ScanDesc{.max_count = 100000,
               .addressing = Addressing::device_address,
               .policy = ScanPolicy{.strategy = ScanStrategy::reduce_ahead, .ahead = 8}}},
+    {"segmented_reduce_sum_u32",
+     SegmentedReduceDesc{.max_count = 1u << 24, .max_segments = 1u << 20}},
+    {"segmented_reduce_argmin_i8_small",
+     SegmentedReduceDesc{
+         .element = Scalar::i8, .op = Operator::argmin, .max_count = 1000, .max_segments = 3000}},
+    {"segmented_reduce_sum_u16_into_u64_by_address",
+     SegmentedReduceDesc{.element = Scalar::u16,
+                         .accumulator = Scalar::u64,
+                         .max_count = 1u << 20,
+                         .max_segments = 1000,
+                         .addressing = Addressing::device_address}},
     {"sort_u32", SortDesc{.max_count = 1u << 24}},
     {"sort_u32_pairs_small", SortDesc{.value_bytes = 4, .max_count = 1000}},
     {"sort_f64_descending",
@@ -136,6 +147,9 @@ bool updating() {
 
 Result<Plan> plan_of(const Caps& caps, const ReduceDesc& desc) { return plan_reduce(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const ScanDesc& desc) { return plan_scan(caps, desc); }
+Result<Plan> plan_of(const Caps& caps, const SegmentedReduceDesc& desc) {
+    return plan_segmented_reduce(caps, desc);
+}
 Result<Plan> plan_of(const Caps& caps, const SortDesc& desc) { return plan_sort(caps, desc); }
 Result<Plan> plan_of(const Caps& caps, const SegmentedSortDesc& desc) {
     return plan_segmented_sort(caps, desc);

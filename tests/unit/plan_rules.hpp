@@ -141,6 +141,8 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
         rule(output->access != Access::read, "output is only read");
         rule(plan.result_bytes == 0 || output->bytes / plan.result_bytes >= results,
              "output is too small for the results");
+        rule(plan.segment_result_bytes == 0 || plan.result_bytes == 0,
+             "outputs go by items, and by segments");
         rule(plan.result_bytes == 0 || bytes_needed(plan, Role::output, plan.max_count) ==
                                            (results * plan.result_bytes + 3) / 4 * 4,
              "bytes_needed of the output is not that of the results");
@@ -155,6 +157,9 @@ inline std::vector<std::string> broken_rules(const Plan& plan, const Caps& caps,
     }
     rule(!plan.in_place || plan.result_bytes == plan.element_bytes,
          "in place, with outputs that are no elements");
+    const Argument* offsets = plan.argument(Role::offsets);
+    rule(plan.segment_result_bytes == 0 || (offsets != nullptr && offsets->access == Access::read),
+         "outputs go by segments, which are not given");
     rule(plan.addressing == Addressing::descriptor || caps.device_addresses,
          "buffers go by address on a device without");
 

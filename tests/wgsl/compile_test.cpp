@@ -13,6 +13,7 @@
 #include "lanewise/histogram.hpp"
 #include "lanewise/reduce.hpp"
 #include "lanewise/scan.hpp"
+#include "lanewise/segmented_reduce.hpp"
 #include "lanewise/segmented_sort.hpp"
 #include "lanewise/sort.hpp"
 #include "lanewise/split.hpp"
@@ -140,6 +141,27 @@ void add_scans(Texts& texts, const Caps& caps) {
             }
         }
     }
+}
+
+void add_segmented_reductions(Texts& texts, const Caps& caps) {
+    for (const Scalar element : kScalars) {
+        for (const Operator op : kOperators) {
+            for (const auto& accumulator : accumulators_of(element)) {
+                SegmentedReduceDesc desc{.element = element, .op = op, .accumulator = accumulator};
+                desc.max_count = 1u << 20;
+                desc.max_segments = 1000;
+                desc.policy = SegmentedReducePolicy{SegmentedReduceStrategy::two_pass, 64, 1, 1024};
+                const auto plan = plan_segmented_reduce(caps, desc);
+                if (!plan) continue;  // no such operator, or f64
+                texts.add(*plan, {});
+                if (caps.subgroup.operations != 0) texts.add(*plan, {.subgroup_id = true});
+            }
+        }
+    }
+    const auto plan =
+        plan_segmented_reduce(caps, {.max_count = 1u << 24, .max_segments = 1u << 20});
+    ASSERT_TRUE(plan) << plan.error().message;
+    texts.add(*plan, {});
 }
 
 void add_sort(Texts& texts, const Caps& caps, const SortDesc& desc) {
@@ -300,6 +322,11 @@ void add_custom(Texts& texts, const Caps& caps) {
             ASSERT_TRUE(plan) << plan.error().message;
             texts.add(*plan, {});
         }
+        SegmentedReduceDesc segments{.custom = custom, .max_count = 1u << 16, .max_segments = 100};
+        segments.policy = SegmentedReducePolicy{SegmentedReduceStrategy::two_pass, 64, 2, 1024};
+        const auto segmented = plan_segmented_reduce(caps, segments);
+        ASSERT_TRUE(segmented) << segmented.error().message;
+        texts.add(*segmented, {});
         for (const ScanStrategy strategy :
              {ScanStrategy::reduce_then_scan, ScanStrategy::look_back}) {
             ScanDesc desc{.custom = custom, .max_count = 1u << 16};
@@ -320,6 +347,7 @@ const Texts& all_texts() {
         for (const std::uint32_t size : {0u, 32u}) {
             add_reductions(made, webgpu_caps(size));
             add_scans(made, webgpu_caps(size));
+            add_segmented_reductions(made, webgpu_caps(size));
             add_sorts(made, webgpu_caps(size));
             add_parts_of_sorts(made, webgpu_caps(size));
             add_selects(made, webgpu_caps(size));
