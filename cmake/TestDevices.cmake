@@ -60,6 +60,15 @@ endforeach()
 
 set(LANEWISE_TEST_DEVICES "" CACHE STRING "Devices that GPU tests run on; empty: all that a test names")
 
+# Tests that are SHARED_OUT run each case on one device of three: the first of the drivers, simulated
+# machines and WebGPU devices that a test names take cases 0, 3, 6..., the second ones 1, 4, 7..., and so
+# on. So a case runs on one lavapipe at least, on two machines (one with small subgroups, one with large
+# ones) and on one WebGPU device. tests/conformance/coverage.py looks after it.
+set(lanewise_shares 3)
+# Pipelines are most of what tests cost on drivers: builds have lavapipe's in common.
+set(LANEWISE_TEST_SHADER_CACHE ${PROJECT_BINARY_DIR}/shader_cache CACHE PATH
+    "Folder where Mesa keeps what it compiled for tests")
+
 # Mesa wants a private XDG_RUNTIME_DIR and warns without one.
 set(runtime_dir ${PROJECT_BINARY_DIR}/runtime)
 file(MAKE_DIRECTORY ${runtime_dir})
@@ -76,33 +85,59 @@ if(LANEWISE_SANITIZE)
         UBSAN_OPTIONS=print_stacktrace=1)
 endif()
 
-# lanewise_add_test(<name> COMMAND ... [LABELS ...] [ENVIRONMENT ...] [TIMEOUT seconds])
+# lanewise_add_test(<name> COMMAND ... [LABELS ...] [ENVIRONMENT ...] [TIMEOUT seconds] [COST seconds])
+# COST: about how long it takes; ctest begins with the longest.
 function(lanewise_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "COMMAND;LABELS;ENVIRONMENT")
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 2400)
+    endif()
+    if(NOT arg_COST)
+        set(arg_COST 1)
+    endif()
+    if(LANEWISE_SANITIZE)  # behind the other build's, which leave pipelines compiled
+        math(EXPR arg_COST "${arg_COST} / 2")
     endif()
     add_test(NAME ${name}${test_suffix} COMMAND ${arg_COMMAND})
     set_tests_properties(${name}${test_suffix} PROPERTIES
         ENVIRONMENT "${common_environment};${arg_ENVIRONMENT}"
         LABELS "${arg_LABELS}"
+        COST ${arg_COST}
         TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# lanewise_add_gpu_test(<name> DEVICES ... COMMAND ... [LABELS ...] [ENVIRONMENT ...] [TIMEOUT seconds])
+# lanewise_add_gpu_test(<name> DEVICES ... COMMAND ... [SHARED_OUT] [LABELS ...] [ENVIRONMENT ...]
+#                       [TIMEOUT seconds] [COST seconds])
 # makes a test <name>@<device> of every device.
 function(lanewise_add_gpu_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "DEVICES;COMMAND;LABELS;ENVIRONMENT")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED_OUT" "TIMEOUT;COST" "DEVICES;COMMAND;LABELS;ENVIRONMENT")
+    foreach(kind driver simulated webgpu)
+        set(${kind}_number 0)
+    endforeach()
     foreach(device IN LISTS arg_DEVICES)
         if(LANEWISE_TEST_DEVICES AND NOT device IN_LIST LANEWISE_TEST_DEVICES)
             continue()
+        endif()
+        set(environment LANEWISE_TEST_DEVICE=${device} ${arg_ENVIRONMENT})
+        if(arg_SHARED_OUT)
+            set(kind driver)
+            if(device MATCHES "^simulator")
+                set(kind simulated)
+            elseif(device MATCHES "^(wgpu|dawn)_")
+                set(kind webgpu)
+            endif()
+            math(EXPR share "${${kind}_number} % ${lanewise_shares}")
+            math(EXPR ${kind}_number "${${kind}_number} + 1")
+            list(APPEND environment GTEST_TOTAL_SHARDS=${lanewise_shares} GTEST_SHARD_INDEX=${share}
+                GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/${name}/${device}.json)
         endif()
         if(device MATCHES "^simulator")
             lanewise_add_test(${name}@${device}
                 COMMAND ${arg_COMMAND}
                 LABELS ${arg_LABELS}
                 TIMEOUT ${arg_TIMEOUT}
-                ENVIRONMENT LANEWISE_TEST_DEVICE=${device} ${arg_ENVIRONMENT})
+                COST ${arg_COST}
+                ENVIRONMENT ${environment})
             continue()
         endif()
         set(driver ${device})
@@ -113,18 +148,18 @@ function(lanewise_add_gpu_test name)
         endif()
         set(settings ${lanewise_device_${driver}})
         list(POP_FRONT settings icd)
-        set(shader_cache ${PROJECT_BINARY_DIR}/shader_cache/${device})
+        set(shader_cache ${LANEWISE_TEST_SHADER_CACHE}/${driver})
         file(MAKE_DIRECTORY ${shader_cache})  # Mesa makes the last folder of a path only
         lanewise_add_test(${name}@${device}
             COMMAND ${arg_COMMAND}
             LABELS ${arg_LABELS}
             TIMEOUT ${arg_TIMEOUT}
+            COST ${arg_COST}
             ENVIRONMENT
                 # The loader reads one of these two, by its version.
                 VK_DRIVER_FILES=${icd} VK_ICD_FILENAMES=${icd}
-                # A cache for each device: no vector width may meet the code of another.
+                # A cache for each driver: no vector width may meet the code of another.
                 MESA_SHADER_CACHE_DIR=${shader_cache}
-                LANEWISE_TEST_DEVICE=${device}
-                ${library_setting} ${settings} ${arg_ENVIRONMENT})
+                ${library_setting} ${settings} ${environment})
     endforeach()
 endfunction()

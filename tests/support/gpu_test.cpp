@@ -195,14 +195,23 @@ std::unique_ptr<Rig> Rig::create(OwnedDeviceOptions options) {
 
 Rig& Rig::shared() { return dynamic_cast<Rig&>(TestDevice::shared()); }
 
-Rig::~Rig() = default;
+Rig::~Rig() {
+    if (pipelines_ != VK_NULL_HANDLE)
+        owned_->vk().DestroyPipelineCache(owned_->device(), pipelines_, owned_->allocator());
+}
 
 Result<vulkan::Executable> Rig::compile(const Plan& plan) {
     const std::string key = plan_to_json(plan);
     if (const auto found = compiled_.find(key); found != compiled_.end()) return found->second;
     const auto bundle = bundle_for(plan);
     if (!bundle) return tl::unexpected(bundle.error());
-    auto executable = device_->compile(plan, {.bundle = &*bundle});
+    if (pipelines_ == VK_NULL_HANDLE) {
+        const VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+        EXPECT_EQ(owned_->vk().CreatePipelineCache(owned_->device(), &info, owned_->allocator(),
+                                                   &pipelines_),
+                  VK_SUCCESS);
+    }
+    auto executable = device_->compile(plan, {.bundle = &*bundle, .pipeline_cache = pipelines_});
     if (executable) compiled_.emplace(key, *executable);
     return executable;
 }

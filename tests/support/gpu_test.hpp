@@ -56,6 +56,8 @@ private:
     Rig() = default;
     std::unique_ptr<OwnedDevice> owned_;
     std::unique_ptr<vulkan::Device> device_;
+    // Plans that differ in sizes alone have pipelines in common, which are most of a test's time.
+    VkPipelineCache pipelines_ = VK_NULL_HANDLE;
     std::map<std::string, vulkan::Executable> compiled_;
 };
 
