@@ -36,7 +36,7 @@ Result<Case> ArrayWorkload::make_case(Plan plan, std::uint64_t count, std::uint6
     // These replace the last case's.
     for (const auto& [role, memory] :
          {std::pair{Role::output, &output_}, std::pair{Role::scratch, &scratch_},
-          std::pair{Role::values_out, &values_out_}}) {
+          std::pair{Role::values_out, &values_out_}, std::pair{Role::count_out, &count_out_}}) {
         const Argument* argument = plan.argument(role);
         const std::uint64_t bytes =
             argument == nullptr ? 0 : std::max<std::uint64_t>(argument->bytes, 4);
@@ -56,31 +56,41 @@ Result<Case> ArrayWorkload::make_case(Plan plan, std::uint64_t count, std::uint6
             ranges.values = {values_.get(), values_->bytes()};
         ranges.values_out = {values_out_.get(), values_out_->bytes()};
     }
+    if (plan.argument(Role::count_out) != nullptr)
+        ranges.count_out = {count_out_.get(), count_out_->bytes()};
     auto use = session_.backend().prepare(plan, ranges, count);
     if (!use) return tl::unexpected(use.error());
 
     Case made;
     made.plan = std::move(plan);
     made.use = std::move(*use);
-    made.poison = [this, has_values]() -> Result<void> {
+    made.poison = [this, ranges]() -> Result<void> {
         constexpr std::uint32_t kPoison = 0xa5a5a5a5;
-        if (has_values) {
-            if (auto done = session_.backend().fill(*values_out_, kPoison); !done) return done;
+        for (const Range& range : {ranges.values_out, ranges.count_out}) {
+            if (range.memory == nullptr) continue;
+            if (auto done = session_.backend().fill(*range.memory, kPoison); !done) return done;
         }
         return session_.backend().fill(*output_, kPoison);
     };
-    const std::uint64_t values_bytes = bytes_needed(made.plan, Role::values_out, count);
-    made.check = [this, count, output_bytes, values_bytes,
+    made.check = [this, plan = made.plan, count, output_bytes,
                   matches = std::move(matches)](std::string& why) {
-        return check(count, output_bytes, values_bytes, matches, why);
+        return check(plan, count, output_bytes, matches, why);
     };
     return made;
 }
 
-Result<bool> ArrayWorkload::check(std::uint64_t count, std::uint64_t output_bytes,
-                                  std::uint64_t values_bytes, const Matches& matches,
+Result<bool> ArrayWorkload::check(const Plan& plan, std::uint64_t count,
+                                  std::uint64_t output_bytes, const Matches& matches,
                                   std::string& why) {
+    const std::uint64_t values_bytes = bytes_needed(plan, Role::values_out, count);
     Outputs outputs;
+    if (plan.argument(Role::count_out) != nullptr) {
+        std::uint32_t told = 0;
+        const auto bytes = std::as_writable_bytes(std::span(&told, 1));
+        if (const auto done = session_.backend().download(*count_out_, bytes); !done)
+            return tl::unexpected(done.error());
+        outputs.count = told;
+    }
     outputs.output.resize(static_cast<std::size_t>(output_bytes));
     outputs.values.resize(static_cast<std::size_t>(values_bytes));
     if (const auto done = session_.backend().download(*output_, outputs.output); !done)

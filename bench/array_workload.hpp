@@ -30,6 +30,7 @@ protected:
     struct Outputs {
         std::vector<std::byte> output;
         std::vector<std::byte> values;
+        std::optional<std::uint32_t> count;  // as the plan wrote it
 
         bool operator==(const Outputs&) const = default;
     };
@@ -41,13 +42,13 @@ protected:
                            Matches matches);
 
 private:
-    Result<bool> check(std::uint64_t count, std::uint64_t output_bytes, std::uint64_t values_bytes,
+    Result<bool> check(const Plan& plan, std::uint64_t count, std::uint64_t output_bytes,
                        const Matches& matches, std::string& why);
 
     Session& session_;
     Request request_;
     std::vector<std::byte> data_;
-    std::unique_ptr<Memory> input_, output_, scratch_, values_, values_out_;
+    std::unique_ptr<Memory> input_, output_, scratch_, values_, values_out_, count_out_;
     // The last outputs that were found right, and for how many items.
     std::optional<std::uint64_t> known_count_;
     Outputs known_outputs_;

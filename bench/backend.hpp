@@ -32,6 +32,8 @@ struct Ranges {
     Range scratch;
     Range values;
     Range values_out;
+    Range flags;
+    Range count_out;
 };
 
 // A plan, compiled and bound to memory, which must outlive it.

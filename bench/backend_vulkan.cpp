@@ -4,6 +4,9 @@
 #include <cstdlib>
 
 #include "bench/backend.hpp"
+#ifdef LANEWISE_HAS_JIT
+#include "lanewise/jit.hpp"
+#endif
 #include "lanewise/vulkan.hpp"
 #include "src/vulkan/gpu_owned_device.hpp"
 
@@ -49,6 +52,14 @@ const vulkan::Binding& binding_of(const Use& use) {
     return static_cast<const VulkanUse&>(use).binding;
 }
 
+// Those that are not built in.
+Result<Bundle> kernels_of([[maybe_unused]] const Plan& plan) {
+#ifdef LANEWISE_HAS_JIT
+    if (plan.custom) return jit::compile(plan);
+#endif
+    return Bundle();
+}
+
 class VulkanBackend final : public Backend {
 public:
     VulkanBackend(std::unique_ptr<OwnedDevice> owned, vulkan::Device device, Caps caps)
@@ -83,13 +94,17 @@ public:
 
     Result<std::unique_ptr<Use>> prepare(const Plan& plan, const Ranges& ranges,
                                          std::uint64_t count) override {
-        auto executable = device_.compile(plan);
+        const auto kernels = kernels_of(plan);
+        if (!kernels) return tl::unexpected(kernels.error());
+        auto executable = device_.compile(plan, {.bundle = &*kernels});
         if (!executable) return tl::unexpected(executable.error());
         auto binding = executable->bind({.input = range_of(ranges.input),
                                          .output = range_of(ranges.output),
                                          .scratch = range_of(ranges.scratch),
                                          .values = range_of(ranges.values),
-                                         .values_out = range_of(ranges.values_out)},
+                                         .values_out = range_of(ranges.values_out),
+                                         .flags = range_of(ranges.flags),
+                                         .count_out = range_of(ranges.count_out)},
                                         count);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<VulkanUse>(std::move(*binding));

@@ -82,7 +82,9 @@ public:
                                          .output = range_of(ranges.output),
                                          .scratch = range_of(ranges.scratch),
                                          .values = range_of(ranges.values),
-                                         .values_out = range_of(ranges.values_out)},
+                                         .values_out = range_of(ranges.values_out),
+                                         .flags = range_of(ranges.flags),
+                                         .count_out = range_of(ranges.count_out)},
                                         count);
         if (!binding) return tl::unexpected(binding.error());
         return std::make_unique<WebgpuUse>(std::move(*binding));

@@ -82,6 +82,7 @@ extern const Primitive scan_primitive;
 extern const Primitive sort_primitive;
 extern const Primitive top_k_primitive;
 extern const Primitive histogram_primitive;
+extern const Primitive select_primitive;
 std::span<const Primitive* const> primitives();
 
 // A plan, which no planner makes, for a kernel of bench_kernels.txt: one pass from input to output.
