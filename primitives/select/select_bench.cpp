@@ -34,7 +34,7 @@ bool matches(std::span<const std::byte> data, std::span<const std::byte> output,
 
 class SelectWorkload final : public ArrayWorkload {
 public:
-    using ArrayWorkload::ArrayWorkload;
+    SelectWorkload(Session& session, const Request& request) : ArrayWorkload(session, request) {}
 
     void describe(Section& section) const override {
         section.op = "half kept";
