@@ -72,16 +72,13 @@ Result<Case> ArrayWorkload::make_case(Plan plan, std::uint64_t count, std::uint6
         }
         return session_.backend().fill(*output_, kPoison);
     };
-    made.check = [this, plan = made.plan, count, output_bytes,
-                  matches = std::move(matches)](std::string& why) {
-        return check(plan, count, output_bytes, matches, why);
-    };
+    made.check = [this, plan = made.plan, count, output_bytes, matches = std::move(matches)](
+                     std::string& why) { return check(plan, count, output_bytes, matches, why); };
     return made;
 }
 
-Result<bool> ArrayWorkload::check(const Plan& plan, std::uint64_t count,
-                                  std::uint64_t output_bytes, const Matches& matches,
-                                  std::string& why) {
+Result<bool> ArrayWorkload::check(const Plan& plan, std::uint64_t count, std::uint64_t output_bytes,
+                                  const Matches& matches, std::string& why) {
     const std::uint64_t values_bytes = bytes_needed(plan, Role::values_out, count);
     Outputs outputs;
     if (plan.argument(Role::count_out) != nullptr) {

@@ -90,9 +90,9 @@ Result<Timing> Session::time(const Use& use, std::uint64_t count) {
 }
 
 std::span<const Primitive* const> primitives() {
-    static constexpr const Primitive* kAll[] = {&reduce_primitive, &scan_primitive, &sort_primitive,
-                                                &top_k_primitive, &select_primitive,
-                                                &histogram_primitive};
+    static constexpr const Primitive* kAll[] = {&reduce_primitive, &scan_primitive,
+                                                &sort_primitive,   &top_k_primitive,
+                                                &select_primitive, &histogram_primitive};
     return kAll;
 }
 

@@ -92,9 +92,9 @@ uvec2 combine64(uvec2 a, uvec2 b) {
 #ifndef LW_SEGMENTED
 #define accumulator_of Accumulator
 #elif LW_INDEX_BITS != 0
-Accumulator accumulator_of(Value value, Index index) { return Accumulator(value, index, 0u); }
+Accumulator accumulator_of(AccumulatorValue value, Index index) { return Accumulator(value, index, 0u); }
 #else
-Accumulator accumulator_of(Value value) { return Accumulator(value, 0u); }
+Accumulator accumulator_of(AccumulatorValue value) { return Accumulator(value, 0u); }
 #endif
 
 Accumulator accumulator_select(bool condition, Accumulator yes, Accumulator no) {
@@ -169,9 +169,9 @@ uvec2 identity64() {
 
 Accumulator accumulator_identity() {
 #if LW_ACCUMULATOR_BITS == 64
-    Value value = identity64();
+    AccumulatorValue value = identity64();
 #else
-    Value value = identity32();
+    AccumulatorValue value = identity32();
 #endif
 #if LW_INDEX_BITS != 0
     return accumulator_of(value, Index(~0u));

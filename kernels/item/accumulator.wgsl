@@ -65,13 +65,13 @@ fn combine64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 }
 
 //#if LW_INDEX_BITS == 0
-fn accumulator_of(value: Value) -> Accumulator {
+fn accumulator_of(value: AccumulatorValue) -> Accumulator {
     var a: Accumulator;
     a.value = value;
     return a;
 }
 //#else
-fn accumulator_of(value: Value, index: Index) -> Accumulator {
+fn accumulator_of(value: AccumulatorValue, index: Index) -> Accumulator {
     var a: Accumulator;
     a.value = value;
     a.index = index;

@@ -48,8 +48,8 @@ public:
         desc.predicate = CustomPredicate{"upper_half", {{Scalar::u32, 1, ""}}, kKeep};
         desc.max_count = count;
         desc.tier = tier;
-        desc.order = strategy == to_text(SelectStrategy::append) ? SelectOrder::any
-                                                                 : SelectOrder::input;
+        desc.order =
+            strategy == to_text(SelectStrategy::append) ? SelectOrder::any : SelectOrder::input;
         auto plan = plan_select(caps(), desc);
         if (plan && !strategy.empty()) {
             desc.policy = select_policy(caps(), desc, plan->tier);
@@ -98,9 +98,9 @@ private:
 
 Result<std::unique_ptr<Workload>> open_select(Session& session, const Request& request) {
     if (request.element != Scalar::u32) {
-        return tl::unexpected(Error{ErrorCode::bad_argument,
-                                    fmt::format("bench select has items of u32, not {}",
-                                                to_text(request.element))});
+        return tl::unexpected(
+            Error{ErrorCode::bad_argument,
+                  fmt::format("bench select has items of u32, not {}", to_text(request.element))});
     }
     auto workload = std::make_unique<SelectWorkload>(session, request);
     if (const auto done = workload->upload(); !done) return tl::unexpected(done.error());
