@@ -105,6 +105,20 @@ EQUIVALENT = {
         "one subgroup alone puts the identity before its values",
     ("kernels/workgroup/look_back.glsl", "< becomes <=", "while (next != 0u && looks < kPatience) {"):
         "a look more",
+    ("kernels/tile/move_kept.glsl", "guard removed",
+     "if (kItemsDecide || kMovesItems) load_tile(tile, vlane, false, vectors);"):
+        "items that nobody looks at are read",
+    ("kernels/tile/move_kept.glsl", "< becomes <=", "if (keeps || (kMovesRest && j < there)) {"):
+        "what is not there goes behind all that is, where nobody reads and where there is room",
+    ("primitives/select/select_append.comp", "min dropped",
+     "uint first = min(group * share.tiles_per_group, share.tiles);"):
+        "a workgroup that runs has a tile, or it is the first",
+    ("primitives/select/select_tiles.comp", "min dropped",
+     "uint first = min(group * share.tiles_per_group, share.tiles);"):
+        "a workgroup that runs has a tile, or it is the first",
+    ("primitives/select/select_lookback.comp", "guard removed",
+     "if (vlane == 0u && publishes && t != 0u) publish(t, epoch, kFlagSum, total);"):
+        "all lanes publish the same, once more or before the first tile's prefix",
     ("primitives/scan/scan_lookback.comp", "< becomes <=", "bool publishes = kAhead == 0u || t < kAhead;"):
         "one tile's sum is published twice",
     ("primitives/scan/scan_lookback.comp", "guard removed",
