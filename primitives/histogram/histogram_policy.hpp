@@ -15,10 +15,11 @@ struct HistogramPolicyRow {
     HistogramPolicy policy;
 };
 
-// GPUs. Not measured yet. 32 copies are what keeps the lanes of a subgroup of 32 in banks of their
-// own, whatever the samples are; 256 bins of them take 32 KiB, so that an H200, whose driver gives
-// about 50 KB to the workgroups of a multiprocessor, has one of these on each of its 132. Small
-// inputs take small workgroups, which have less to clear and to sum up.
+// GPUs. Measured on an H200 with these rows alone (docs/performance.md: 90% of the read limit at
+// 2^28 bytes, whatever their values). 32 copies are what keeps the lanes of a subgroup of 32 in
+// banks of their own, whatever the samples are; 256 bins of them take 32 KiB, so that an H200,
+// whose driver gives about 50 KB to the workgroups of a multiprocessor, has one of these on each of
+// its 132. Small inputs take small workgroups, which have less to clear and to sum up.
 inline constexpr HistogramPolicyRow kGpuHistogramPolicies[] = {
     {std::uint64_t{8} << 10, {HistogramStrategy::one_workgroup, 256, 2, 8, 1}},
     {std::uint64_t{128} << 10, {HistogramStrategy::last_workgroup, 256, 1, 8, 32}},
