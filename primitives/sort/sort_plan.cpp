@@ -304,14 +304,6 @@ std::uint64_t most_range_bytes(const SortDesc& desc, const Shape& shape) {
 // The table's policy as this device and these records can run it.
 SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64_t count,
                   SortPolicy policy) {
-    if (policy.strategy == SortStrategy::bitonic) {
-        const bool holds =
-            std::uint64_t{policy.workgroup_size} * policy.items >= count &&
-            detail::fitted_workgroup(caps, tier, policy.workgroup_size) == policy.workgroup_size &&
-            4 * bitonic_words(caps, desc, tier, policy) <= caps.limits.max_workgroup_memory;
-        if (holds) return policy;
-        policy = detail::kGpuSmallSortFallBack;
-    }
     if (policy.strategy == SortStrategy::look_back && count > kMostLookBackCount)
         policy = detail::kGpuSortFallBack;
     if (tier == Tier::barrier)

@@ -26,16 +26,9 @@ struct SortPolicyRow {
 //   1024 x 11                                      8328    9597
 // This driver gives the workgroups of a multiprocessor about 50 KB of workgroup memory in all, so
 // that those of more than 24 KB are alone on it: then the largest tile is the best.
-// One workgroup (2026-12-01), the best W x items of each:
-//                   2^8    2^9    2^10   2^11   2^12    pairs 2^10   2^12
-//   bitonic         3.9    4.4    5.2    7.9    12.8          8.0    25.1
-//   one_workgroup   8.7    8.8    8.6    12.2   20.3          10.3   22.7
+// One workgroup takes 20 us for up to 4096 keys.
 inline constexpr SortPolicyRow kGpuSortPolicies[] = {
-    {256, {SortStrategy::bitonic, 64, 4, 8, 1}},
-    {512, {SortStrategy::bitonic, 128, 4, 8, 1}},
-    {1024, {SortStrategy::bitonic, 256, 4, 8, 1}},
-    {2048, {SortStrategy::bitonic, 512, 4, 8, 1}},
-    {4096, {SortStrategy::bitonic, 512, 8, 8, 1}},
+    {4096, {SortStrategy::one_workgroup, 1024, 4, 8, 1}},
     {1u << 19, {SortStrategy::look_back, 256, 8, 8, 1u << 20}},
     {1u << 21, {SortStrategy::look_back, 1024, 8, 8, 1u << 20}},
     {~std::uint64_t{0}, {SortStrategy::look_back, 512, 23, 8, 1u << 20}},
@@ -62,8 +55,7 @@ inline constexpr SortPolicyRow kCpuSortPolicies[] = {
     {~std::uint64_t{0}, {SortStrategy::count_then_scatter, 64, 4, 8, 8}},
 };
 
-// What takes the place of bitonic and of look_back where they cannot be.
-inline constexpr SortPolicy kGpuSmallSortFallBack = {SortStrategy::one_workgroup, 1024, 4, 8, 1};
+// What takes the place of look_back where it cannot be.
 inline constexpr SortPolicy kGpuSortFallBack = {SortStrategy::count_then_scatter, 512, 8, 8, 1024};
 
 inline std::span<const SortPolicyRow> sort_policy_rows(const Caps& caps, Tier tier) {

@@ -115,7 +115,7 @@ TEST(SelectPlan, Passes) {
     };
     using Names = std::vector<std::string>;
     EXPECT_EQ(passes({.max_count = 1000}), Names{"select_tiles"});
-    EXPECT_EQ(passes({.max_count = 1u << 24}), Names{"select_lookback"});
+    EXPECT_EQ(passes({.max_count = 1u << 22}), Names{"select_lookback"});
     EXPECT_EQ(passes({.rest = SelectRest::after, .max_count = 1u << 24}),
               (Names{"select_counts", "select_tiles"}));
     EXPECT_EQ(passes({.order = SelectOrder::any, .max_count = 1u << 24}),
@@ -123,10 +123,10 @@ TEST(SelectPlan, Passes) {
     // Narrow items are words until the end.
     EXPECT_EQ(passes({.element = Scalar::u8, .max_count = 1u << 24}),
               (Names{"select_lookback", "sort_pack"}));
-    EXPECT_EQ(passes({.element = Scalar::u16, .rest = SelectRest::rejected, .max_count = 1u << 24}),
+    EXPECT_EQ(passes({.element = Scalar::u16, .rest = SelectRest::rejected, .max_count = 1u << 22}),
               (Names{"select_lookback", "sort_pack", "sort_pack"}));
     EXPECT_EQ(
-        passes({.element = Scalar::u16, .indices = true, .items = false, .max_count = 1u << 24}),
+        passes({.element = Scalar::u16, .indices = true, .items = false, .max_count = 1u << 22}),
         Names{"select_lookback"});
     // A device that does not promise that a workgroup runs while others wait.
     const auto plan = plan_select(described("adreno-740"), {.max_count = 1u << 24});
