@@ -32,7 +32,6 @@ struct Ranges {
     Range scratch;
     Range values;
     Range values_out;
-    Range flags;
     Range count_out;
 };
 

@@ -83,7 +83,6 @@ public:
                                          .scratch = range_of(ranges.scratch),
                                          .values = range_of(ranges.values),
                                          .values_out = range_of(ranges.values_out),
-                                         .flags = range_of(ranges.flags),
                                          .count_out = range_of(ranges.count_out)},
                                         count);
         if (!binding) return tl::unexpected(binding.error());

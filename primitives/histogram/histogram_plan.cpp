@@ -31,7 +31,6 @@ constexpr detail::Names<HistogramStrategy, 4> kStrategyNames{
      {HistogramStrategy::two_pass, "two_pass"},
      {HistogramStrategy::global, "global"}}};
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: histogram_tiles
 constexpr std::uint32_t kMostChannels = 4;
 constexpr std::uint32_t kMostBins = 1u << 20;  // the products of item/bin.glsl have room for these
@@ -415,11 +414,8 @@ Result<Plan> plan_histogram(const Caps& caps, const HistogramDesc& desc) {
     if (policy.strategy == HistogramStrategy::last_workgroup)
         plan.state_bytes = static_cast<std::uint32_t>(output_bytes) + 4;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     plan.arguments = {{Role::input, input_bytes, alignment, usage, Access::read},
                       {Role::output, output_bytes, alignment, usage, Access::write},
                       {Role::scratch, detail::scratch_header_bytes(1), alignment,

@@ -16,6 +16,7 @@
 #include "src/core/arithmetic.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
+#include "src/core/policy_rows.hpp"
 #include "src/core/tiers.hpp"
 #include "src/core/workgroups.hpp"
 
@@ -32,7 +33,6 @@ constexpr detail::Names<ReduceStrategy, 4> kStrategyNames{
 constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: reduce_tiles
 // Indirect arguments are held for every dispatch that max_count could take.
 constexpr std::uint32_t kMaxDispatches = 4096;
@@ -220,16 +220,9 @@ std::uint32_t reduce_result_bytes(const ReduceDesc& desc) {
 }
 
 ReducePolicy reduce_policy(const Caps& caps, const ReduceDesc& desc, Tier tier) {
-    const auto rows = detail::reduce_policy_rows(caps, tier);
-    // The last row's bound is the largest number, so a row is always found. Saturating: a count
-    // whose bytes pass 2^64 is refused elsewhere.
-    const std::uint64_t element_bytes = detail::element_bytes(combination_of(desc));
-    const std::uint64_t bytes = desc.max_count > ~std::uint64_t{0} / element_bytes
-                                    ? ~std::uint64_t{0}
-                                    : desc.max_count * element_bytes;
-    const auto row = std::ranges::find_if(
-        rows, [&](const detail::ReducePolicyRow& r) { return bytes <= r.max_bytes; });
-    return fitted(caps, desc, tier, row->policy);
+    return fitted(caps, desc, tier,
+                  detail::policy_for_bytes(detail::reduce_policy_rows(caps, tier), desc.max_count,
+                                           detail::element_bytes(combination_of(desc))));
 }
 
 Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
@@ -274,11 +267,8 @@ Result<Plan> plan_reduce(const Caps& caps, const ReduceDesc& desc) {
     plan.share = shape->share;
     plan.indirect_offset = detail::kParameterBytes;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const std::uint64_t scratch_bytes =
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);

@@ -14,8 +14,10 @@
 #include "primitives/scan/scan_policy.hpp"
 #include "src/core/accumulators.hpp"
 #include "src/core/arithmetic.hpp"
+#include "src/core/look_back.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
+#include "src/core/policy_rows.hpp"
 #include "src/core/tiers.hpp"
 #include "src/core/workgroups.hpp"
 
@@ -40,17 +42,11 @@ constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
 constexpr std::uint32_t kVectorBytes = 16;  // that policies speak of
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostBindings = 4;  // of a pass: scan_lookback
 constexpr std::uint32_t kMaxDispatches = 4096;
 
-// State of scan_lookback before the tiles' (kernels/tile/look_back.glsl).
-constexpr std::uint32_t kStateHeaderBytes = 32;
 // Beside the scan's own, what scan_lookback shares, but for an accumulator: sh_ticket, sh_look.
 constexpr std::uint32_t kLookBackWords = 8;
-// Epochs that fit beside a flag: in a word of its own, or beside half a value.
-constexpr std::uint32_t kMostEpochsAtomic64 = (1u << 30) - 1;
-constexpr std::uint32_t kMostEpochsHalves = (1u << 14) - 1;
 
 // Every look at a tile reads a value whole.
 constexpr std::uint32_t kMostPublishedBytes = 32;
@@ -231,7 +227,7 @@ Result<Shape> shape_of(const Caps& caps, const ScanDesc& desc, Tier tier, const 
     if (looks_back(policy.strategy)) {
         // Each word of a tile's sum with its flag, or each half of one.
         shape.state_bytes =
-            kStateHeaderBytes + std::max<std::uint64_t>(tiles, 1) * 2 * layout.bytes();
+            detail::kLookBackHeaderBytes + std::max<std::uint64_t>(tiles, 1) * 2 * layout.bytes();
         if (shape.state_bytes > caps.limits.max_storage_range) {
             return fail(ErrorCode::limit_exceeded,
                         fmt::format("policy: {} tiles keep {} bytes of state, above "
@@ -252,7 +248,7 @@ bool can_look_back(const Caps& caps, const ScanDesc& desc, const ScanPolicy& pol
         detail::divide_up(desc.max_count, std::max<std::uint64_t>(1, tile_items));
     const std::uint32_t accumulator = detail::layout_of(combination_of(desc)).bytes();
     return tiles <= groups * kMaxDispatches &&
-           kStateHeaderBytes + tiles * 2 * accumulator <= caps.limits.max_storage_range;
+           detail::kLookBackHeaderBytes + tiles * 2 * accumulator <= caps.limits.max_storage_range;
 }
 
 // What a lane holds of a vector, at most: its elements as they were read, or its results.
@@ -282,11 +278,8 @@ ScanPolicy fitted(const Caps& caps, const ScanDesc& desc, Tier tier, ScanPolicy 
         policy.vectors /= 2;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const auto memory = [&] {
-        const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
-                                                              caps.subgroup, policy.workgroup_size)
-                                                        : 0;
         // Where no size fits, shape_of says so.
-        const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+        const auto [possible, size] = detail::sized_as(caps, tier, policy.workgroup_size);
         return workgroup_memory(caps, desc, possible, policy, size);
     };
     while (memory() > caps.limits.max_workgroup_memory) {
@@ -336,16 +329,9 @@ std::uint32_t scan_result_bytes(const ScanDesc& desc) {
 }
 
 ScanPolicy scan_policy(const Caps& caps, const ScanDesc& desc, Tier tier) {
-    const auto rows = detail::scan_policy_rows(caps, tier);
-    // The last row's bound is the largest number, so a row is always found. Saturating: a count
-    // whose bytes pass 2^64 is refused elsewhere.
-    const std::uint64_t result_bytes = scan_result_bytes(desc);
-    const std::uint64_t bytes = desc.max_count > ~std::uint64_t{0} / result_bytes
-                                    ? ~std::uint64_t{0}
-                                    : desc.max_count * result_bytes;
-    const auto row = std::ranges::find_if(
-        rows, [&](const detail::ScanPolicyRow& r) { return bytes <= r.max_bytes; });
-    return fitted(caps, desc, tier, row->policy);
+    return fitted(caps, desc, tier,
+                  detail::policy_for_bytes(detail::scan_policy_rows(caps, tier), desc.max_count,
+                                           scan_result_bytes(desc)));
 }
 
 Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
@@ -400,11 +386,8 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
     plan.state_bytes = static_cast<std::uint32_t>(shape->state_bytes);
     plan.in_place = !one_pass && result_bytes == element_bytes;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const std::uint64_t scratch_bytes =
         desc.policy ? shape->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, shape->scratch_bytes);
@@ -455,13 +438,12 @@ Result<Plan> plan_scan(const Caps& caps, const ScanDesc& desc) {
         const bool atomic64 = caps.int64_atomics && caps.types.int64;
         Pass pass = make_pass("scan_lookback", types + (atomic64 ? ".atomic64" : ".halves"));
         add_result_constants(pass);
-        pass.constants.insert(
-            pass.constants.end(),
-            {{12, "ahead", policy.ahead},
-             {13, "patience", policy.patience},
-             {14, "silent_tile", policy.silent_tile},
-             {15, "most_epochs", atomic64 ? kMostEpochsAtomic64 : kMostEpochsHalves},
-             {16, "most_tiles", std::max(1u, shape->launch.tiles)}});
+        pass.constants.insert(pass.constants.end(),
+                              {{12, "ahead", policy.ahead},
+                               {13, "patience", policy.patience},
+                               {14, "silent_tile", policy.silent_tile},
+                               {15, "most_epochs", detail::most_look_back_epochs(atomic64)},
+                               {16, "most_tiles", std::max(1u, shape->launch.tiles)}});
         pass.bindings = {Role::input, Role::output, Role::scratch, Role::state};
         // A tile that has to be summed again adds to these.
         pass.barriers = shape->barriers + 4;

@@ -17,6 +17,7 @@
 #include "src/core/arithmetic.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
+#include "src/core/policy_rows.hpp"
 #include "src/core/tiers.hpp"
 #include "src/core/workgroups.hpp"
 
@@ -30,7 +31,6 @@ constexpr detail::Names<SegmentedReduceStrategy, 2> kStrategyNames{
     {{SegmentedReduceStrategy::one_workgroup, "one_workgroup"},
      {SegmentedReduceStrategy::two_pass, "two_pass"}}};
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kVectorBytes = 16;  // that policies speak of
 constexpr std::uint32_t kMostBindings = 5;  // of a pass: segmented_reduce_tiles
 constexpr std::uint32_t kMaxDispatches = 4096;
@@ -160,11 +160,8 @@ SegmentedReducePolicy fitted(const Caps& caps, const SegmentedReduceDesc& desc, 
         policy.vectors /= 2;
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const auto memory = [&] {
-        const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
-                                                              caps.subgroup, policy.workgroup_size)
-                                                        : 0;
         // Where no size fits, shape_of says so.
-        const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+        const auto [possible, size] = detail::sized_as(caps, tier, policy.workgroup_size);
         return scan_memory(caps, desc, possible, policy, size) + marks_memory(desc, policy);
     };
     const std::uint32_t least = tier == Tier::pinned ? caps.subgroup.min_size : 4;
@@ -276,9 +273,6 @@ Result<SegmentedReducePart> segmented_reduce_part(const Caps& caps, const Segmen
         pass.waits = true;
         return pass;
     };
-    const auto barriers = [](std::uint64_t count) {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, ~0u));
-    };
 
     Pass tiles = make_pass("segmented_reduce_tiles", kernel_types(combination_of(task)));
     tiles.constants.push_back({8, "most_segments", static_cast<std::uint32_t>(task.max_segments)});
@@ -290,7 +284,7 @@ Result<SegmentedReducePart> segmented_reduce_part(const Caps& caps, const Segmen
     tiles.workgroup_memory = shape->workgroup_memory;
     // Marks are cleared, made and read, tile by tile; and the end of it all.
     tiles.barriers =
-        barriers((std::uint64_t{shape->scan_barriers} + 3) * shape->launch.tiles_per_group + 1);
+        saturate32((std::uint64_t{shape->scan_barriers} + 3) * shape->launch.tiles_per_group + 1);
     part.passes.push_back(std::move(tiles));
     if (policy.strategy == SegmentedReduceStrategy::two_pass) {
         Pass partials =
@@ -300,7 +294,7 @@ Result<SegmentedReducePart> segmented_reduce_part(const Caps& caps, const Segmen
         partials.workgroup_memory = shape->scan_memory;
         const std::uint64_t places = std::uint64_t{policy.workgroup_size} * policy.vectors;
         partials.barriers =
-            barriers(shape->scan_barriers * divide_up(shape->launch.groups, places));
+            saturate32(shape->scan_barriers * divide_up(shape->launch.groups, places));
         part.passes.push_back(std::move(partials));
     }
     return part;
@@ -318,16 +312,10 @@ std::uint32_t segmented_reduce_result_bytes(const SegmentedReduceDesc& desc) {
 
 SegmentedReducePolicy segmented_reduce_policy(const Caps& caps, const SegmentedReduceDesc& desc,
                                               Tier tier) {
-    const auto rows = detail::segmented_reduce_policy_rows(caps);
-    // The last row's bound is the largest number, so a row is always found. Saturating: a count
-    // whose bytes pass 2^64 is refused elsewhere.
-    const std::uint64_t element_bytes = detail::element_bytes(combination_of(desc));
-    const std::uint64_t bytes = desc.max_count > ~std::uint64_t{0} / element_bytes
-                                    ? ~std::uint64_t{0}
-                                    : desc.max_count * element_bytes;
-    const auto row = std::ranges::find_if(
-        rows, [&](const detail::SegmentedReducePolicyRow& r) { return bytes <= r.max_bytes; });
-    return fitted(caps, desc, tier, row->policy);
+    return fitted(
+        caps, desc, tier,
+        detail::policy_for_bytes(detail::segmented_reduce_policy_rows(caps), desc.max_count,
+                                 detail::element_bytes(combination_of(desc))));
 }
 
 Result<Plan> plan_segmented_reduce(const Caps& caps, const SegmentedReduceDesc& desc) {
@@ -366,11 +354,8 @@ Result<Plan> plan_segmented_reduce(const Caps& caps, const SegmentedReduceDesc& 
     plan.share = part->share;
     plan.indirect_offset = detail::kParameterBytes;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const std::uint64_t scratch_bytes =
         desc.policy ? part->scratch_bytes
                     : monotone_scratch_bytes(caps, desc, tier, part->scratch_bytes);

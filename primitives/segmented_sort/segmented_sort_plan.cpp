@@ -23,7 +23,6 @@
 namespace lanewise {
 namespace {
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint64_t kMostCount = ~0u;
 constexpr std::uint32_t kMostDispatches = 4096;
 
@@ -179,11 +178,8 @@ SegmentedSortPolicy fitted(const Caps& caps, const SegmentedSortDesc& desc, Tier
     if (key_words(desc) == 2) policy.items = std::max(2u, policy.items / 2);
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const auto fits = [&] {
-        const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
-                                                              caps.subgroup, policy.workgroup_size)
-                                                        : 0;
         // Where no size fits, shape_of says so.
-        const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+        const auto [possible, size] = detail::sized_as(caps, tier, policy.workgroup_size);
         const auto ranks = detail::ranks_of(caps, possible, rank_shape(policy), size);
         if (!ranks) return false;
         // Turns are for subgroups that nobody expected.
@@ -374,11 +370,8 @@ Result<Plan> plan_segmented_sort(const Caps& caps, const SegmentedSortDesc& desc
     plan.share = shape->share;
     plan.indirect_offset = detail::kParameterBytes;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const auto provided = [&](std::uint64_t bytes) {
         return detail::provided_bytes(caps, std::max<std::uint64_t>(4, detail::round_up(bytes, 4)));
     };

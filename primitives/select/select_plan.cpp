@@ -20,8 +20,10 @@
 #include "src/core/accumulators.hpp"
 #include "src/core/arithmetic.hpp"
 #include "src/core/custom.hpp"
+#include "src/core/look_back.hpp"
 #include "src/core/names.hpp"
 #include "src/core/passes.hpp"
+#include "src/core/policy_rows.hpp"
 #include "src/core/ranks.hpp"
 #include "src/core/tiers.hpp"
 #include "src/core/workgroups.hpp"
@@ -47,17 +49,11 @@ constexpr detail::Names<SelectRest, 3> kRestNames{{{SelectRest::dropped, "droppe
 constexpr std::uint32_t kOperations =
     SubgroupOperation::basic | SubgroupOperation::ballot | SubgroupOperation::shuffle;
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kWordBytes = 4;
 constexpr std::uint32_t kMaxDispatches = 4096;
 constexpr std::uint64_t kMostCount = ~0u;  // items, and words of each buffer: kernels number them
 
-// State of select_lookback before the tiles' (kernels/tile/look_back.glsl), a tile's words, and the
-// epochs that fit beside a flag: in a word of its own, or beside half a value.
-constexpr std::uint32_t kStateHeaderBytes = 32;
-constexpr std::uint32_t kTileStateBytes = 8;
-constexpr std::uint32_t kMostEpochsAtomic64 = (1u << 30) - 1;
-constexpr std::uint32_t kMostEpochsHalves = (1u << 14) - 1;
+constexpr std::uint32_t kTileStateBytes = 8;  // of select_lookback: a count with its flag
 // What select_lookback shares besides: sh_ticket, sh_look, sh_before.
 constexpr std::uint32_t kLookBackWords = 9;
 
@@ -251,8 +247,8 @@ Result<Shape> shape_of(const Caps& caps, const Request& request, Tier tier,
     }
     shape.scratch_bytes = shape.table_end + shape.kept_bytes + shape.rejected_bytes;
     if (looks_back(policy.strategy)) {
-        shape.state_bytes =
-            kStateHeaderBytes + std::max<std::uint64_t>(shape.launch.tiles, 1) * kTileStateBytes;
+        shape.state_bytes = detail::kLookBackHeaderBytes +
+                            std::max<std::uint64_t>(shape.launch.tiles, 1) * kTileStateBytes;
         if (shape.state_bytes > caps.limits.max_storage_range) {
             return fail(
                 ErrorCode::limit_exceeded,
@@ -275,7 +271,7 @@ bool can_look_back(const Caps& caps, const Request& request, const SelectPolicy&
         detail::divide_up(request.max_count, std::uint64_t{policy.workgroup_size} * policy.vectors *
                                                  request.vector_items());
     return tiles <= groups * kMaxDispatches &&
-           kStateHeaderBytes + tiles * kTileStateBytes <= caps.limits.max_storage_range;
+           detail::kLookBackHeaderBytes + tiles * kTileStateBytes <= caps.limits.max_storage_range;
 }
 
 // The table's policy as this device and element can run it.
@@ -288,12 +284,8 @@ SelectPolicy fitted(const Caps& caps, const Request& request, Tier tier, SelectP
             fitting.vectors /= 2;
         fitting.workgroup_size = detail::fitted_workgroup(caps, tier, fitting.workgroup_size);
         const auto memory = [&] {
-            const std::uint32_t size =
-                tier == Tier::pinned
-                    ? detail::pinned_subgroup_size(caps.subgroup, fitting.workgroup_size)
-                    : 0;
             // Where no size fits, shape_of says so.
-            const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+            const auto [possible, size] = detail::sized_as(caps, tier, fitting.workgroup_size);
             return workgroup_memory(caps, request, possible, fitting, size);
         };
         while (memory() > caps.limits.max_workgroup_memory) {
@@ -318,12 +310,9 @@ SelectPolicy fitted(const Caps& caps, const Request& request, Tier tier, SelectP
 }
 
 SelectPolicy policy_for(const Caps& caps, const Request& request, Tier tier, std::uint64_t count) {
-    // The last row's bound is the largest number, so a row is always found.
-    const std::uint64_t bytes = count * request.element_bytes();
-    const auto row = std::ranges::find_if(
-        detail::select_policy_rows(caps),
-        [&](const detail::SelectPolicyRow& r) { return bytes <= r.max_bytes; });
-    return fitted(caps, request, tier, row->policy);
+    return fitted(
+        caps, request, tier,
+        detail::policy_for_bytes(detail::select_policy_rows(caps), count, request.element_bytes()));
 }
 
 // The most bytes of scratch that the default policies of all smaller inputs would take: scratch is
@@ -429,9 +418,7 @@ private:
         Pass pass = make_item_pass(name, variant + words);
         add(pass, 7, "write_items", request_.items ? 1 : 0);
         if (!appends) add(pass, 8, "rest_after", request_.rest == SelectRest::after ? 1 : 0);
-        add(pass, 9, "capacity",
-            static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(request_.capacity.value_or(~0u), ~0u)));
+        add(pass, 9, "capacity", detail::saturate32(request_.capacity.value_or(~0u)));
         add(pass, 10, "value_words", std::max(1u, request_.value_words()));
         add(pass, 11, "indices", request_.indices ? 1 : 0);
         // Nothing is written where there are no items: any buffer that is written.
@@ -469,16 +456,12 @@ private:
         return request_.moves_items() && request_.has_values() ? 4 : 2;
     }
 
-    static std::uint32_t saturated(std::uint64_t number) {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, ~0u));
-    }
-
     void add_tiles() {
         Pass pass = make_moving_pass("select_tiles", "");
         add(pass, 12, "alone", shape_.policy.strategy == SelectStrategy::one_workgroup ? 1 : 0);
-        pass.barriers =
-            saturated(std::uint64_t{shape_.barriers} * (shape_.launch.tiles_per_group + 2) +
-                      std::uint64_t{move_barriers()} * shape_.launch.tiles_per_group);
+        pass.barriers = detail::saturate32(
+            std::uint64_t{shape_.barriers} * (shape_.launch.tiles_per_group + 2) +
+            std::uint64_t{move_barriers()} * shape_.launch.tiles_per_group);
         passes_.push_back(std::move(pass));
     }
 
@@ -489,7 +472,7 @@ private:
         add(pass, 12, "ahead", policy.ahead);
         add(pass, 13, "patience", policy.patience);
         add(pass, 14, "silent_tile", policy.silent_tile);
-        add(pass, 15, "most_epochs", atomic64 ? kMostEpochsAtomic64 : kMostEpochsHalves);
+        add(pass, 15, "most_epochs", detail::most_look_back_epochs(atomic64));
         add(pass, 16, "most_tiles", std::max(1u, shape_.launch.tiles));
         // A tile that has to be counted again adds to these.
         pass.barriers = shape_.barriers + move_barriers() + 3;
@@ -509,10 +492,10 @@ private:
 
     void add_append() {
         Pass pass = make_moving_pass("select_append", "");
-        pass.barriers =
-            tier_ == Tier::barrier
-                ? saturated(std::uint64_t{shape_.barriers + 1} * shape_.launch.tiles_per_group)
-                : 0;
+        pass.barriers = tier_ == Tier::barrier
+                            ? detail::saturate32(std::uint64_t{shape_.barriers + 1} *
+                                                 shape_.launch.tiles_per_group)
+                            : 0;
         passes_.push_back(std::move(pass));
     }
 
@@ -543,11 +526,8 @@ private:
 // Bytes of each buffer of the caller's but scratch, for max_count items.
 std::vector<Argument> arguments_of(const Caps& caps, const Request& request,
                                    Addressing addressing) {
-    const bool by_address = addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, addressing);
     std::vector<Argument> arguments;
     const auto add = [&](Role role, std::uint64_t items, std::uint32_t bits, Access access) {
         const std::uint64_t bytes =
@@ -564,10 +544,9 @@ std::vector<Argument> arguments_of(const Caps& caps, const Request& request,
         add(Role::values_out, request.most_results(), value_bits, Access::write);
     if (request.has_rejected()) add(Role::rejected, request.max_count, item_bits, Access::write);
     // The count may lie among other words of the caller's.
-    arguments.push_back(
-        {Role::count_out, kWordBytes,
-         by_address ? kWordBytes : std::max(kWordBytes, caps.limits.storage_offset_alignment),
-         usage, Access::write});
+    arguments.push_back({Role::count_out, kWordBytes,
+                         detail::buffer_alignment(caps, addressing, kWordBytes), usage,
+                         Access::write});
     return arguments;
 }
 

@@ -39,7 +39,6 @@ constexpr detail::Names<SortStrategy, 4> kStrategyNames{
 constexpr detail::Names<SortOrder, 2> kOrderNames{
     {{SortOrder::ascending, "ascending"}, {SortOrder::descending, "descending"}}};
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMaxDispatches = 4096;
 constexpr std::uint32_t kTicketWords = 64;  // digit_table.glsl
 constexpr std::uint64_t kMostCount = ~0u;
@@ -311,11 +310,8 @@ SortPolicy fitted(const Caps& caps, const SortDesc& desc, Tier tier, std::uint64
     if (key_words(desc) == 2) policy.items = std::max(1u, (policy.items + 1) / 2);
     policy.workgroup_size = detail::fitted_workgroup(caps, tier, policy.workgroup_size);
     const auto fits = [&] {
-        const std::uint32_t size = tier == Tier::pinned ? detail::pinned_subgroup_size(
-                                                              caps.subgroup, policy.workgroup_size)
-                                                        : 0;
         // Where no size fits, shape_of says so.
-        const Tier possible = tier == Tier::pinned && size == 0 ? Tier::portable : tier;
+        const auto [possible, size] = detail::sized_as(caps, tier, policy.workgroup_size);
         const auto ranks = detail::ranks_of(caps, possible, rank_shape(policy), size);
         if (!ranks) return false;
         // Turns are for subgroups that nobody expected.
@@ -735,11 +731,8 @@ Result<Plan> detail::plan_sort_task(const Caps& caps, const SortTask& desc) {
     plan.indirect_offset = detail::kParameterBytes;
     plan.state_bytes = static_cast<std::uint32_t>(shape->state_bytes);
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const auto provided = [&](std::uint64_t bytes) {
         return detail::provided_bytes(caps, std::max<std::uint64_t>(4, detail::round_up(bytes, 4)));
     };

@@ -31,7 +31,6 @@ using detail::SortTask;
 constexpr detail::Names<TopKStrategy, 2> kStrategyNames{
     {{TopKStrategy::one_workgroup, "one_workgroup"}, {TopKStrategy::select, "select"}}};
 
-constexpr std::uint32_t kInputAlignment = 16;
 constexpr std::uint32_t kMostDigitBits = 11;
 constexpr std::uint64_t kMostCount = ~0u;
 constexpr std::uint32_t kSideBits = 2;     // top_k_gather.comp
@@ -443,11 +442,8 @@ Result<Plan> plan_select(const Caps& caps, const TopKDesc& desc, Tier tier,
     plan.indirect_offset = detail::kParameterBytes;
     plan.state_bytes = 4u << policy.digit_bits;
 
-    const bool by_address = *addressing == Addressing::device_address;
-    const std::uint32_t usage = by_address ? +BufferUsage::device_address : +BufferUsage::storage;
-    const std::uint32_t alignment =
-        by_address ? kInputAlignment
-                   : std::max(kInputAlignment, caps.limits.storage_offset_alignment);
+    const std::uint32_t usage = detail::buffer_usage(*addressing);
+    const std::uint32_t alignment = detail::buffer_alignment(caps, *addressing);
     const auto add = [&](Role role, std::uint64_t bytes, Access access) {
         plan.arguments.push_back({role, result_bytes(caps, bytes), alignment, usage, access});
     };

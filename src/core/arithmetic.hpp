@@ -13,4 +13,8 @@ constexpr std::uint64_t round_up(std::uint64_t a, std::uint64_t multiple) {
     return divide_up(a, multiple) * multiple;
 }
 
+constexpr std::uint32_t saturate32(std::uint64_t a) {
+    return a > 0xffffffffu ? 0xffffffffu : static_cast<std::uint32_t>(a);
+}
+
 }  // namespace lanewise::detail

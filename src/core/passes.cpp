@@ -147,6 +147,17 @@ std::uint32_t scratch_usages(const Caps& caps, Addressing addressing) {
            (caps.api == Api::webgpu ? BufferUsage::copy_source : BufferUsage::indirect);
 }
 
+std::uint32_t buffer_usage(Addressing addressing) {
+    return addressing == Addressing::device_address ? BufferUsage::device_address
+                                                    : BufferUsage::storage;
+}
+
+std::uint32_t buffer_alignment(const Caps& caps, Addressing addressing, std::uint32_t least) {
+    return addressing == Addressing::device_address
+               ? least
+               : std::max(least, caps.limits.storage_offset_alignment);
+}
+
 std::uint64_t provided_bytes(const Caps& caps, std::uint64_t bytes) {
     return caps.api == Api::webgpu ? round_up(bytes, kVectorBytes) : bytes;
 }

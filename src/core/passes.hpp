@@ -66,6 +66,11 @@ std::uint64_t scratch_header_bytes(std::uint32_t dispatches);
 // written by a shader and be indirect arguments in one pass: its host copies them elsewhere.
 std::uint32_t scratch_usages(const Caps& caps, Addressing addressing);
 
+// The same of the caller's other buffers, and the multiples where they may begin: kernels access
+// most of them in vectors, of `least` bytes.
+std::uint32_t buffer_usage(Addressing addressing);
+std::uint32_t buffer_alignment(const Caps& caps, Addressing addressing, std::uint32_t least = 16);
+
 // Bytes of an input or output of `bytes` bytes that a caller has to provide: WebGPU binds no buffer
 // in two views, so that kernels take whole vectors up to the end.
 std::uint64_t provided_bytes(const Caps& caps, std::uint64_t bytes);

@@ -76,4 +76,10 @@ std::uint32_t pinned_subgroup_size(const SubgroupCaps& subgroup, std::uint32_t w
     return 0;
 }
 
+SizedAs sized_as(const Caps& caps, Tier tier, std::uint32_t workgroup_size) {
+    if (tier != Tier::pinned) return {tier, 0};
+    const std::uint32_t size = pinned_subgroup_size(caps.subgroup, workgroup_size);
+    return {size == 0 ? Tier::portable : tier, size};
+}
+
 }  // namespace lanewise::detail

@@ -24,4 +24,12 @@ Result<TierChoice> choose_tier(const Caps& caps, std::uint32_t operations,
 // divides the workgroup and may be required, else the largest that does. 0: none.
 std::uint32_t pinned_subgroup_size(const SubgroupCaps& subgroup, std::uint32_t workgroup_size);
 
+// How workgroup memory is sized while a policy is fitted to a device: with the size to require in
+// the tier pinned (else 0), and as portable where none fits.
+struct SizedAs {
+    Tier tier = Tier::barrier;
+    std::uint32_t subgroup_size = 0;
+};
+SizedAs sized_as(const Caps& caps, Tier tier, std::uint32_t workgroup_size);
+
 }  // namespace lanewise::detail
