@@ -38,12 +38,19 @@ public:
 
     void describe(Section& section) const override {
         section.op = "half kept";
+        section.accumulator = section.element;
         section.item_bytes = 6;  // read whole, half of it written
         section.limit = Limit::copy;
     }
 
     Result<Case> prepare(std::uint64_t count, std::optional<Tier> tier,
                          const std::string& strategy) override {
+        if (request().element != Scalar::u32) {
+            return tl::unexpected(Error{
+                ErrorCode::unsupported,
+                fmt::format("bench select has items of u32, not {}", to_text(request().element)),
+                nullptr});
+        }
         SelectDesc desc;
         desc.predicate = CustomPredicate{"upper_half", {{Scalar::u32, 1, ""}}, kKeep};
         desc.max_count = count;
@@ -97,11 +104,6 @@ private:
 };
 
 Result<std::unique_ptr<Workload>> open_select(Session& session, const Request& request) {
-    if (request.element != Scalar::u32) {
-        return tl::unexpected(
-            Error{ErrorCode::bad_argument,
-                  fmt::format("bench select has items of u32, not {}", to_text(request.element))});
-    }
     auto workload = std::make_unique<SelectWorkload>(session, request);
     if (const auto done = workload->upload(); !done) return tl::unexpected(done.error());
     return workload;

@@ -61,6 +61,19 @@ check "verified" json 'all(r["verified"] for r in j["sections"][0]["rows"])'
 run bench histogram --data some
 expect_refused some
 
+run bench select --sizes 10:12:2 --tier barrier
+expect_good
+check "names what is measured" holds "$out" "select: half kept of u32 into u32"
+run bench select --sizes 12:12 --strategies --json
+expect_good
+check "verified" json 'all(r["verified"] for r in j["sections"][0]["rows"] if not r.get("note"))'
+run bench select --type f32 --sizes 10:10
+expect_refused u32
+# A primitive that has no such items does not stop the others.
+run bench --type u64 --sizes 10:10 --tier barrier --json
+expect_good
+check "the rest is measured" json '[s["rows"][0].get("verified") for s in j["sections"] if s["primitive"] == "reduce"] == [True]'
+
 # Another library's rows stand beside those of the same primitive, kind, operator and type.
 cat >"$work/peer.json" <<'PEER'
 {"peer": "Other 1.0", "rows": [
@@ -73,7 +86,7 @@ expect_good
 check "reduce's row" holds "$out" 7000
 check "scan's row" holds "$out" 5000
 run bench --sizes 10:10 --tier barrier --peer "$work/peer.json" --json
-check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None, None, None]'
+check "by kind" json '[s["rows"][0].get("peer_nanoseconds") for s in j["sections"]] == [7e6, 5e6, None, None, None, None]'
 printf '{"peer": "Other", "rows": [{"primitive": "scan", "kind": 1}]}' >"$work/peer.json"
 run bench scan --sizes 10:10 --peer "$work/peer.json"
 expect_refused peer.json
